@@ -43,7 +43,7 @@ pub struct LockRequest {
 
 impl LockRequest {
     pub(crate) fn new(session: Session, name: String, mode: Mode) -> Self {
-        let wants = vec![Want { name, mode }];
+        let wants = vec![Want { name: name.into(), mode }];
         LockRequest { session, wants, wait: true, patience: Patience::default() }
     }
 
@@ -67,6 +67,7 @@ impl LockRequest {
 
     /// Requests this lock, too: all or none.
     pub fn and(mut self, name: impl Into<String>) -> Self {
+        let name: String = name.into();
         self.wants.push(Want { name: name.into(), mode: Mode::Exclusive });
         self
     }
@@ -108,9 +109,9 @@ impl LockRequest {
     async fn acquire(self) -> Result<Lock, Error> {
         let LockRequest { session, wants, wait, patience } = self;
         check::wants(&wants)?;
-        let names: Vec<_> = wants.iter().map(|want| want.name.clone()).collect();
+        let names: Vec<_> = wants.iter().map(|want| want.name.to_string()).collect();
         let failed = format!("cannot lock {}", quoted(&names));
-        let ask = Ask::Lock { wants, wait };
+        let ask = Ask::Lock { wants: wants.into(), wait };
         let guard = Guard::acquire(session, ask, Purpose::Lock, patience, failed).await?;
         Ok(Lock { guard, names })
     }

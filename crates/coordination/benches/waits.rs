@@ -60,7 +60,7 @@ impl World {
     }
 
     fn lock(&mut self, place: usize, name: &str, mode: Mode) -> Number {
-        let wants = vec![Want { name: name.to_owned(), mode }];
+        let wants = vec![Want { name: name.into(), mode }].into();
         self.ask(place, Ask::Lock { wants, wait: true })
     }
 

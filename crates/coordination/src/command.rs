@@ -2,8 +2,10 @@
 
 use crate::bearer::Subject;
 use crate::ids::{Number, Secret, SessionId, Token};
+use crate::wants::Wants;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// Milliseconds since 1970 by the clock of the coordinator that took the command. It is only shown
 /// to people; nothing is decided by it.
@@ -74,7 +76,7 @@ pub enum Ask {
     /// These locks: all of them or none.
     Lock {
         /// Which, and how.
-        wants: Vec<Want>,
+        wants: Wants,
         /// Whether to wait if they cannot be had at once.
         wait: bool,
     },
@@ -117,8 +119,8 @@ pub enum Ask {
 /// A lock and how it is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Want {
-    /// Its name.
-    pub name: String,
+    /// Its name, which the state shares.
+    pub name: Arc<str>,
     /// How.
     pub mode: Mode,
 }

@@ -48,7 +48,10 @@ impl std::error::Error for NoSessionId {}
 /// Ids of sessions can be guessed, and are listed for all clients. So a session's client draws a key, and
 /// shows it whenever it uses the session. A secret is not written out by accident: `Debug` hides it,
 /// and there is no `Display`.
+///
+/// It has the alignment of a number of half its size: there is one for each session, in two places.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(Rust, packed(8))]
 pub struct Secret(pub u128);
 
 impl Secret {
@@ -62,7 +65,7 @@ impl Secret {
 
     /// The secret as text, for its owner.
     pub fn hex(self) -> String {
-        format!("{:032x}", self.0)
+        format!("{:032x}", { self.0 })
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::command::Mode;
 use crate::ids::{Number, SessionId};
+use crate::queue::{Queue, Waiter};
+use crate::small::UsualMap;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
 
 /// One lock. It exists while a session holds it or waits for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -11,9 +12,9 @@ pub struct Lock {
     /// How many permits it has; 0 if it is no semaphore.
     pub permits: u32,
     /// The sessions that hold it, by which request and how.
-    pub holders: BTreeMap<SessionId, (Number, Mode)>,
+    pub holders: UsualMap<SessionId, (Number, Mode)>,
     /// The sessions that wait for it, by which request and how, in the order of arrival.
-    pub queue: VecDeque<(SessionId, Number, Mode)>,
+    pub queue: Queue,
 }
 
 impl Lock {
@@ -47,7 +48,7 @@ impl Lock {
 
     /// The place of the first in the queue that does not share the lock, not counting this place.
     pub(crate) fn first_alone(&self, without: Option<usize>) -> Option<usize> {
-        let alone = |(place, (_, _, mode)): &(usize, &(SessionId, Number, Mode))| {
+        let alone = |(place, (_, _, mode)): &(usize, &Waiter)| {
             *mode != Mode::Shared && Some(*place) != without
         };
         self.queue.iter().enumerate().find(alone).map(|(place, _)| place)

@@ -8,12 +8,13 @@ use crate::command::{Answer, Limits, Mode, Outcome, Refusal, Stamp, Want};
 use crate::ids::{Number, SessionId};
 use crate::session::Claim;
 use crate::state::Coordination;
+use crate::wants::Wants;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The locks that a request names.
 pub(crate) fn names(wants: &[Want]) -> Vec<Cow<'_, str>> {
-    wants.iter().map(|want| Cow::Borrowed(want.name.as_str())).collect()
+    wants.iter().map(|want| Cow::Borrowed(&*want.name)).collect()
 }
 
 impl Coordination {
@@ -21,7 +22,7 @@ impl Coordination {
         &mut self,
         id: SessionId,
         number: Number,
-        wants: &[Want],
+        wants: &Wants,
         wait: bool,
         at: Stamp,
         said: &mut Vec<Outcome>,
@@ -31,18 +32,13 @@ impl Coordination {
         }
         self.asked += 1;
         for want in wants {
-            // Most locks are not there yet; of those that are, the name is.
-            let lock = match self.locks.get_mut(want.name.as_str()) {
-                Some(lock) => lock,
-                None => self.locks.entry(want.name.as_str().into()).or_default(),
-            };
-            let lock = Arc::make_mut(lock);
+            let lock = Arc::make_mut(self.locks.or_default(&want.name));
             if let Mode::Permits { of, .. } = want.mode {
                 lock.permits = of;
             }
             self.waits.push(lock, (id, number, want.mode));
         }
-        let request = Claim { wants: wants.to_vec(), order: self.asked, since: at, token: None };
+        let request = Claim { wants: wants.clone(), order: self.asked, since: at, token: None };
         self.change_session(id, |session| session.add_claim(number, request));
         self.grant(names(wants), said);
         let Some(request) = self.request(id, number) else { return };
@@ -72,25 +68,25 @@ impl Coordination {
         for (place, Want { name, mode }) in wants.iter().enumerate() {
             self.check_name(name)?;
             if wants[..place].iter().any(|before| before.name == *name) {
-                return Err(Refusal::NamedTwice(name.clone()));
+                return Err(Refusal::NamedTwice(name.to_string()));
             }
             if self.sessions.get(&id).is_some_and(|session| session.asked_for(name).is_some()) {
-                return Err(Refusal::AlreadyAsked(name.clone()));
+                return Err(Refusal::AlreadyAsked(name.to_string()));
             }
             let permits = match *mode {
                 Mode::Permits { take, of } if take == 0 || take > of => {
-                    return Err(Refusal::InvalidPermits(name.clone()));
+                    return Err(Refusal::InvalidPermits(name.to_string()));
                 }
                 Mode::Permits { of, .. } => of,
                 Mode::Exclusive | Mode::Shared => 0,
             };
-            let Some(lock) = self.locks.get(name.as_str()) else { continue };
+            let Some(lock) = self.locks.get(&**name) else { continue };
             if lock.permits != permits {
-                return Err(Refusal::OtherPermits { lock: name.clone(), of: lock.permits });
+                return Err(Refusal::OtherPermits { lock: name.to_string(), of: lock.permits });
             }
             let free = lock.queue.is_empty() && lock.admits(*mode);
             if !free && !wait {
-                return Err(Refusal::Busy(name.clone()));
+                return Err(Refusal::Busy(name.to_string()));
             }
             if lock.queue.len() >= waiters as usize {
                 return Err(Refusal::TooManyWaiters(waiters));
@@ -105,7 +101,7 @@ impl Coordination {
 
     /// How many are before a request in the longest of its queues.
     pub fn behind(&self, id: SessionId, wants: &[Want]) -> u64 {
-        let place = |want: &Want| self.locks.get(want.name.as_str())?.place(id);
+        let place = |want: &Want| self.locks.get(&*want.name)?.place(id);
         wants.iter().filter_map(place).max().unwrap_or_default() as u64
     }
 
@@ -162,14 +158,14 @@ impl Coordination {
     pub(crate) fn withdraw(&mut self, id: SessionId, number: Number) -> Option<Claim> {
         let request = self.change_session(id, |session| session.remove_claim(number))??;
         for want in &request.wants {
-            let Some(lock) = self.locks.get_mut(want.name.as_str()) else { continue };
+            let Some(lock) = self.locks.get_mut(&*want.name) else { continue };
             let lock = Arc::make_mut(lock);
             match request.token {
                 Some(_) => self.waits.remove_holder(lock, id, number),
                 None => self.waits.remove_waiter(lock, id, number),
             }
             if lock.is_idle() {
-                self.locks.remove(want.name.as_str());
+                self.locks.remove(&*want.name);
             }
         }
         if request.token.is_some() {
@@ -215,15 +211,14 @@ impl Coordination {
                 };
                 request.token = Some(token);
                 for want in &request.wants {
-                    if let Some(lock) = self.locks.get_mut(want.name.as_str()) {
+                    if let Some(lock) = self.locks.get_mut(&*want.name) {
                         self.waits.admit(Arc::make_mut(lock));
                     }
                     // The next one may be of those who share it.
-                    if want.name != name
-                        && let Err(place) =
-                            changed.binary_search_by(|it| want.name.as_str().cmp(it))
+                    if *want.name != *name
+                        && let Err(place) = changed.binary_search_by(|it| (*want.name).cmp(it))
                     {
-                        changed.insert(place, Cow::Owned(want.name.clone()));
+                        changed.insert(place, Cow::Owned(want.name.to_string()));
                     }
                 }
                 said.push(Outcome::Answered(id, number, Ok(Answer::Granted(token))));
@@ -236,7 +231,7 @@ impl Coordination {
         let (id, number, _) = *self.locks.get(name)?.queue.front()?;
         let request = self.request(id, number)?;
         let can = |want: &Want| {
-            let lock = self.locks.get(want.name.as_str());
+            let lock = self.locks.get(&*want.name);
             lock.is_some_and(|lock| lock.is_next(id) && lock.admits(want.mode))
         };
         request.wants.iter().all(can).then_some((id, number))

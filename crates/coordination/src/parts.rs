@@ -40,7 +40,7 @@ pub enum Part {
         opened: u64,
         /// How many requests for locks there have been.
         asked: u64,
-        /// The memory that the state takes, as every member counts it.
+        /// The memory that the state takes, as the sender counts it. Another version may count otherwise.
         bytes: u64,
         /// How many parts follow.
         follow: u64,
@@ -153,7 +153,6 @@ pub enum OfRole {
 /// What the head said of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Filling {
-    bytes: u64,
     /// How many parts are still to come.
     left: u64,
 }
@@ -223,7 +222,7 @@ impl Machine for Coordination {
     }
 
     fn complete(mut self) -> Result<Self, Unsound> {
-        let Filling { bytes, left } = self.filling.take().ok_or(Unsound("the head is missing"))?;
+        let Filling { left } = self.filling.take().ok_or(Unsound("the head is missing"))?;
         if left > 0 {
             return Err(Unsound("parts are missing"));
         }
@@ -235,7 +234,7 @@ impl Machine for Coordination {
         }
         self.derive();
         self.bytes = self.count_bytes();
-        if self.bytes == bytes { Ok(self) } else { Err(Unsound("the state has another size")) }
+        Ok(self)
     }
 
     /// Clients rely on their sessions.
@@ -293,7 +292,7 @@ impl Coordination {
             Cursor::Session(id, at) => (Some(*id), *at),
             Cursor::Role(..) => (None, OfSession::Itself),
         };
-        let sessions = first.into_iter().flat_map(|first| self.sessions.range(first..));
+        let sessions = first.into_iter().flat_map(|first| self.sessions.range_from(&first));
         sessions.flat_map(move |(id, session)| {
             let at = if Some(*id) == first { at } else { OfSession::Itself };
             session.parts(*id, at)
@@ -318,7 +317,7 @@ impl Session {
         let itself = (from == OfSession::Itself).then(|| Part::Session {
             id,
             key: self.key,
-            client: self.client.clone(),
+            client: self.client.to_string(),
             ttl_ms: self.ttl_ms,
             since: self.since,
             forgotten: self.forgotten,
@@ -328,13 +327,13 @@ impl Session {
             OfSession::Claim(number) => (Some(number), 0),
             OfSession::Answer(number) => (None, number),
         };
-        let claims = claim.into_iter().flat_map(|first| self.requests.range(first..));
+        let claims = claim.into_iter().flat_map(|first| self.requests.range_from(&first));
         let claims = claims.map(move |(number, claim)| Part::Claim {
             session: id,
             number: *number,
             claim: claim.clone(),
         });
-        let answers = self.answers.range(answer..).map(move |(number, answer)| Part::Answer {
+        let answers = self.answers.range_from(&answer).map(move |(number, answer)| Part::Answer {
             session: id,
             number: *number,
             answer: answer.clone(),
@@ -381,11 +380,11 @@ impl Coordination {
     /// Adds the next part. What came last is the last entry of the state, so the order shows.
     fn take_in(&mut self, part: Part) -> Result<(), Unsound> {
         let part = match part {
-            Part::Head { limits, on_deadlock, token, opened, asked, bytes, follow } => {
+            Part::Head { limits, on_deadlock, token, opened, asked, bytes: _, follow } => {
                 in_order(self.filling.is_none() && *self == Coordination::default())?;
                 (self.limits, self.on_deadlock) = (limits, on_deadlock);
                 (self.token, self.opened, self.asked) = (token, opened, asked);
-                self.filling = Some(Filling { bytes, left: follow });
+                self.filling = Some(Filling { left: follow });
                 return Ok(());
             }
             part => part,
@@ -409,7 +408,7 @@ impl Coordination {
                 let (requests, roles, answers) = Default::default();
                 let session = Session {
                     key,
-                    client,
+                    client: client.into(),
                     ttl_ms,
                     since,
                     requests,
@@ -461,8 +460,8 @@ impl Coordination {
 
     fn last_session(&mut self, id: SessionId) -> Result<&mut Session, Unsound> {
         in_order(self.roles.is_empty())?;
-        let last = self.sessions.last_entry().filter(|last| *last.key() == id);
-        last.map(|last| Arc::make_mut(last.into_mut())).ok_or(DISORDER)
+        in_order(self.sessions.last_key_value().is_some_and(|(last, _)| *last == id))?;
+        self.sessions.get_mut(&id).map(Arc::make_mut).ok_or(DISORDER)
     }
 
     fn last_role(&mut self, name: &str) -> Result<&mut Role, Unsound> {
@@ -476,7 +475,7 @@ impl Coordination {
             for candidate in &role.candidates {
                 let session = self.sessions.get_mut(&candidate.session);
                 let session = session.ok_or(Unsound("a candidate without a session"))?;
-                Arc::make_mut(session).add_role(name, candidate.number);
+                Arc::make_mut(session).add_role(name.clone(), candidate.number);
             }
         }
         Ok(())
@@ -489,7 +488,7 @@ impl Coordination {
     /// Locks follow from the requests: those with a token hold, the others wait in the order of their
     /// coming.
     fn derive_locks(&mut self) {
-        let mut locks: BTreeMap<&str, Lock> = BTreeMap::new();
+        let mut locks: BTreeMap<Arc<str>, Lock> = BTreeMap::new();
         let mut waiting = Vec::new();
         for (id, session) in &self.sessions {
             for (number, claim) in &session.requests {
@@ -510,18 +509,17 @@ impl Coordination {
                 lock.queue.push_back((id, number, want.mode));
             }
         }
-        let locks = locks.into_iter().map(|(name, lock)| (name.into(), Arc::new(lock)));
-        self.locks = locks.collect();
+        self.locks = locks.into_iter().map(|(name, lock)| (name, Arc::new(lock))).collect();
     }
 }
 
 /// The lock of this name, which a request holds or wants in this mode.
-fn place_at<'l, 'n>(
-    locks: &'l mut BTreeMap<&'n str, Lock>,
-    name: &'n str,
+fn place_at<'l>(
+    locks: &'l mut BTreeMap<Arc<str>, Lock>,
+    name: &Arc<str>,
     mode: Mode,
 ) -> &'l mut Lock {
-    let lock = locks.entry(name).or_default();
+    let lock = locks.entry(name.clone()).or_default();
     if let Mode::Permits { of, .. } = mode {
         lock.permits = of;
     }

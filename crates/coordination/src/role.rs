@@ -155,7 +155,10 @@ impl Coordination {
             role.policy = policy;
             role.add_candidate(Candidate { session: id, number, priority, value, since: at });
         });
-        self.change_session(id, |session| session.add_role(name, number));
+        if let Some((role, _)) = self.roles.get_key_value(name) {
+            let role = role.clone();
+            self.change_session(id, |session| session.add_role(role, number));
+        }
         self.fill(name, "the first candidate", at, said);
         let Some(role) = self.roles.get(name) else { return };
         if role.leader.is_some_and(|(leader, _)| leader == id) {

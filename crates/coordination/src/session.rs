@@ -1,10 +1,12 @@
 //! A session: what it has asked for, what it has, and the answers that its client may ask for again.
 
-use crate::command::{Answer, Refusal, Stamp, Want};
+use crate::command::{Answer, Refusal, Stamp};
 use crate::ids::{Number, Secret, Token};
 use crate::sizes;
+use crate::small::{SmallMap, UsualMap};
+use crate::wants::Wants;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -12,21 +14,21 @@ pub struct Session {
     /// Its secret, which the client drew.
     pub key: Secret,
     /// What the client calls itself.
-    pub client: String,
+    pub client: Box<str>,
     /// How long it outlives the last that was heard of the client.
     pub ttl_ms: u64,
     /// When it began.
     pub since: Stamp,
     /// Its requests that hold locks or wait for them.
-    pub requests: BTreeMap<Number, Claim>,
+    pub requests: UsualMap<Number, Claim>,
     /// The roles that it campaigns for, and by which request.
-    pub roles: BTreeMap<String, Number>,
+    pub roles: SmallMap<Arc<str>, Number>,
     /// Answers that the client may not have got, to requests that neither hold nor wait any more.
     /// All are from `forgotten` on.
-    pub(crate) answers: BTreeMap<Number, Result<Answer, Refusal>>,
+    pub(crate) answers: SmallMap<Number, Result<Answer, Refusal>>,
     /// Requests below this number are not done again: those that neither hold nor wait are over.
     pub(crate) forgotten: Number,
-    /// The memory that its requests, answers and roles hold: it follows from them, so it is not sent.
+    /// The memory that its requests and answers hold: it follows from them, so it is not sent.
     #[serde(skip)]
     pub(crate) content: u64,
 }
@@ -35,7 +37,7 @@ pub struct Session {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Claim {
     /// The locks, each named once.
-    pub wants: Vec<Want>,
+    pub wants: Wants,
     /// Counts the requests of all sessions in the order of their coming.
     pub order: u64,
     /// When it came.
@@ -82,10 +84,9 @@ impl Session {
 
     /// The client has the answers below this number.
     pub(crate) fn forget_below(&mut self, number: Number) {
-        while let Some(first) = self.answers.first_entry()
-            && *first.key() < number
+        while self.answers.keys().next().is_some_and(|first| *first < number)
+            && let Some((_, answer)) = self.answers.pop_first()
         {
-            let answer = first.remove();
             self.content = self.content.saturating_sub(sizes::of_answer(&answer));
         }
         self.forgotten = self.forgotten.max(number);
@@ -109,7 +110,7 @@ impl Session {
     pub(crate) fn drop_want(&mut self, number: Number, lock: &str) -> bool {
         let Some(claim) = self.requests.get_mut(&number) else { return false };
         let before = claim.bytes();
-        claim.wants.retain(|want| want.name != lock);
+        claim.wants = claim.wants.iter().filter(|want| *want.name != *lock).cloned().collect();
         self.content = (self.content + claim.bytes()).saturating_sub(before);
         let over = claim.wants.is_empty();
         if over {
@@ -118,26 +119,22 @@ impl Session {
         over
     }
 
-    pub(crate) fn add_role(&mut self, role: &str, by: Number) {
-        if self.roles.insert(role.to_owned(), by).is_none() {
-            self.content += sizes::of_role_name(role);
-        }
+    pub(crate) fn add_role(&mut self, role: Arc<str>, by: Number) {
+        self.roles.insert(role, by);
     }
 
     pub(crate) fn remove_role(&mut self, role: &str) {
-        if self.roles.remove(role).is_some() {
-            self.content = self.content.saturating_sub(sizes::of_role_name(role));
-        }
+        self.roles.remove(role);
     }
 
     /// The request that has this lock or waits for it.
     pub(crate) fn asked_for(&self, lock: &str) -> Option<Number> {
-        let names = |request: &Claim| request.wants.iter().any(|want| want.name == lock);
+        let names = |request: &Claim| request.wants.iter().any(|want| *want.name == *lock);
         self.requests.iter().find(|(_, request)| names(request)).map(|(number, _)| *number)
     }
 
     /// The role that it campaigns for by this request.
-    pub(crate) fn stands_by(&self, number: Number) -> Option<&String> {
+    pub(crate) fn stands_by(&self, number: Number) -> Option<&Arc<str>> {
         self.roles.iter().find(|(_, by)| **by == number).map(|(role, _)| role)
     }
 

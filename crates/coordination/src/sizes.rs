@@ -12,15 +12,18 @@ use crate::state::Coordination;
 
 /// A string or another allocation, besides its content: what the allocator adds and rounds up.
 const ALLOCATION: u64 = 16;
-/// A session without a request: itself, its places in two maps, and its count of references.
-const SESSION: u64 = 256;
-/// Maps allocate room for 11 entries at once, and are not full on average: a node for each six.
-const NODE_OF: u64 = 6;
-const NODE_OF_CLAIMS: u64 = 720;
-const NODE_OF_ANSWERS: u64 = 720;
-const NODE_OF_ROLES: u64 = 368;
+/// A session with up to one request: itself, its places in two maps, and its count of references.
+const SESSION: u64 = 288;
+/// From two requests on, there is a list of them.
+const LIST_OF_CLAIMS: u64 = 48;
+/// An entry in such a list, and in those of answers and of roles.
+const CLAIM: u64 = 72;
+const ANSWER: u64 = 64;
+const ROLE_OF_SESSION: u64 = 24;
+/// Lists have room for four at first, and twice as much whenever they are full.
+const ROOM: usize = 4;
 /// A lock in a request, its place at that lock, and a share of the lock itself.
-const WANT: u64 = 580;
+const WANT: u64 = 144;
 const ROLE: u64 = 256;
 /// Lists grow by doubling: a third of them is empty on average.
 const CANDIDATE: u64 = 96;
@@ -32,8 +35,11 @@ fn text(bytes: usize) -> u64 {
     bytes as u64 + ALLOCATION
 }
 
-fn nodes(entries: usize, node: u64) -> u64 {
-    (entries as u64).div_ceil(NODE_OF) * node
+fn list(entries: usize, entry: u64) -> u64 {
+    match entries {
+        0 => 0,
+        entries => entries.next_power_of_two().max(ROOM) as u64 * entry,
+    }
 }
 
 impl Session {
@@ -41,9 +47,12 @@ impl Session {
     pub(crate) fn bytes(&self) -> u64 {
         SESSION
             + text(self.client.len())
-            + nodes(self.requests.len(), NODE_OF_CLAIMS)
-            + nodes(self.answers.len(), NODE_OF_ANSWERS)
-            + nodes(self.roles.len(), NODE_OF_ROLES)
+            + match self.requests.len() {
+                0 | 1 => 0,
+                claims => LIST_OF_CLAIMS + list(claims, CLAIM),
+            }
+            + list(self.answers.len(), ANSWER)
+            + list(self.roles.len(), ROLE_OF_SESSION)
             + self.content
     }
 
@@ -51,8 +60,7 @@ impl Session {
     pub(crate) fn recount(&mut self) {
         let claims: u64 = self.requests.values().map(Claim::bytes).sum();
         let answers: u64 = self.answers.values().map(of_answer).sum();
-        let roles: u64 = self.roles.keys().map(|role| text(role.len())).sum();
-        self.content = claims + answers + roles;
+        self.content = claims + answers;
     }
 }
 
@@ -62,14 +70,9 @@ impl Claim {
     }
 }
 
-/// The lock's name is in the request and at the lock.
+/// The request and the lock share the lock's name.
 pub(crate) fn of_want(want: &Want) -> u64 {
-    WANT + 2 * text(want.name.len())
-}
-
-/// What a session's role holds besides its place in a map.
-pub(crate) fn of_role_name(name: &str) -> u64 {
-    text(name.len())
+    WANT + text(want.name.len())
 }
 
 /// What an answer holds besides its place in a map.

@@ -71,7 +71,7 @@ impl Coordination {
             let claim = self.request(id, number);
             let wants = claim.filter(|claim| claim.token.is_some() == held);
             let mut wants = wants.into_iter().flat_map(|claim| &claim.wants);
-            wants.any(|want| want.name == name && want.mode == mode) && lock.fits(mode)
+            wants.any(|want| *want.name == *name && want.mode == mode) && lock.fits(mode)
         };
         let holders = lock.holders.iter().map(|(id, (number, mode))| (*id, *number, *mode, true));
         let queue = lock.queue.iter().map(|(id, number, mode)| (*id, *number, *mode, false));

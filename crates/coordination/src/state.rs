@@ -11,6 +11,8 @@ use crate::locking::names;
 use crate::parts::Filling;
 use crate::role::Role;
 use crate::session::{Claim, Session};
+use crate::shared::SharedMap;
+use crate::small::{SmallMap, UsualMap};
 use crate::waits::Waits;
 use serde::{Deserialize, Serialize};
 use std::collections::btree_map::Entry;
@@ -26,7 +28,7 @@ const ANSWERS_KEPT_WHEN_FULL: usize = 16;
 
 /// All that a coordinator keeps for its clients.
 ///
-/// Values are shared between copies until one of them changes, so a copy costs the maps alone: a
+/// Values, and large parts of the maps, are shared between copies until one of them changes, so a copy costs little: a
 /// snapshot is such a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Coordination {
@@ -38,12 +40,12 @@ pub struct Coordination {
     pub(crate) opened: u64,
     /// How many requests for locks there have been.
     pub(crate) asked: u64,
-    pub(crate) sessions: BTreeMap<SessionId, Arc<Session>>,
-    pub(crate) keys: BTreeMap<Secret, SessionId>,
+    pub(crate) sessions: SharedMap<SessionId, Arc<Session>>,
+    pub(crate) keys: SharedMap<Secret, SessionId>,
     /// How many sessions have which TTL: it follows from the sessions, so it is not sent.
     #[serde(skip)]
     pub(crate) ttls: BTreeMap<u64, usize>,
-    pub(crate) locks: BTreeMap<Arc<str>, Arc<Lock>>,
+    pub(crate) locks: SharedMap<Arc<str>, Arc<Lock>>,
     pub(crate) roles: BTreeMap<Arc<str>, Arc<Role>>,
     /// The roles without candidates.
     #[serde(skip)]
@@ -86,7 +88,7 @@ impl Coordination {
     }
 
     /// The sessions.
-    pub fn sessions(&self) -> &BTreeMap<SessionId, Arc<Session>> {
+    pub fn sessions(&self) -> &SharedMap<SessionId, Arc<Session>> {
         &self.sessions
     }
 
@@ -101,7 +103,7 @@ impl Coordination {
     }
 
     /// The locks that are held.
-    pub fn locks(&self) -> &BTreeMap<Arc<str>, Arc<Lock>> {
+    pub fn locks(&self) -> &SharedMap<Arc<str>, Arc<Lock>> {
         &self.locks
     }
 
@@ -158,12 +160,12 @@ impl Coordination {
         *self.ttls.entry(ttl_ms).or_default() += 1;
         let session = Session {
             key,
-            client: client.to_owned(),
+            client: client.into(),
             ttl_ms,
             since: at,
-            requests: BTreeMap::new(),
-            roles: Default::default(),
-            answers: BTreeMap::new(),
+            requests: UsualMap::new(),
+            roles: SmallMap::new(),
+            answers: SmallMap::new(),
             forgotten: 0,
             content: 0,
         };
@@ -229,13 +231,13 @@ impl Coordination {
             }));
         }
         if let Some(name) = self.role_by(id, number) {
-            return self.roles.get(name.as_str()).map(|role| Ok(role.answer(id)));
+            return self.roles.get(name).map(|role| Ok(role.answer(id)));
         }
         session.past_answer(number)
     }
 
     /// The role that a session campaigns for by this request.
-    pub(crate) fn role_by(&self, id: SessionId, number: Number) -> Option<&String> {
+    pub(crate) fn role_by(&self, id: SessionId, number: Number) -> Option<&Arc<str>> {
         self.sessions.get(&id)?.stands_by(number)
     }
 

@@ -65,7 +65,7 @@ impl Coordination {
         let mut open = VecDeque::from([id]);
         while let Some(next) = open.pop_front() {
             for (number, Want { name, mode }) in self.wants_of(next) {
-                let Some(lock) = self.locks.get(name.as_str()) else { continue };
+                let Some(lock) = self.locks.get(&**name) else { continue };
                 let mut edges = Vec::new();
                 if let Some(part) = reached.before(name, lock, next) {
                     // Each waits for the one before it, also the last of those who were there before.
@@ -106,7 +106,7 @@ impl Coordination {
     fn wait_of(&self, id: SessionId, number: Number, lock: &str) -> Option<Wait> {
         let session = self.sessions.get(&id)?;
         let since = session.requests.get(&number)?.since;
-        let (client, lock) = (session.client.clone(), lock.to_owned());
+        let (client, lock) = (session.client.to_string(), lock.to_owned());
         Some(Wait { session: id, client, lock, number, since })
     }
 }
@@ -167,7 +167,7 @@ impl Coordination {
             // Where it held or waited, the next one may go on now.
             let claims = self.sessions.get(&next).into_iter().flat_map(|it| it.requests.values());
             for Want { name, .. } in claims.flat_map(|claim| &claim.wants) {
-                let head = self.locks.get(name.as_str()).and_then(|lock| left.head(name, lock));
+                let head = self.locks.get(&**name).and_then(|lock| left.head(name, lock));
                 open.extend(head);
             }
         }
@@ -181,7 +181,7 @@ impl Coordination {
         let mut open = vec![id];
         while let Some(next) = open.pop() {
             for (_, Want { name, mode }) in self.wants_of(next) {
-                let Some(lock) = self.locks.get(name.as_str()) else { continue };
+                let Some(lock) = self.locks.get(&**name) else { continue };
                 let part = reached.before(name, lock, next).unwrap_or_default();
                 let waiters = lock.queue.range(part).map(|(waiter, ..)| *waiter);
                 let holders = reached.faces_holders(name, *mode).then(|| lock.in_the_way(*mode));
@@ -199,7 +199,7 @@ impl Coordination {
     /// those that are left.
     fn could_go_on<'a>(&'a self, id: SessionId, left: &mut Left<'a>) -> bool {
         self.wants_of(id).all(|(_, Want { name, mode })| {
-            let Some(lock) = self.locks.get(name.as_str()) else { return true };
+            let Some(lock) = self.locks.get(&**name) else { return true };
             left.head(name, lock) == Some(id) && lock.admits_beside(*mode, &left.sessions)
         })
     }

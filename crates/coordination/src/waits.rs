@@ -71,7 +71,8 @@ impl Waits {
     /// A session stops waiting.
     pub(crate) fn remove_waiter(&mut self, lock: &mut Lock, id: SessionId, number: Number) {
         let is_it = |waiter: &(SessionId, Number, Mode)| (waiter.0, waiter.1) == (id, number);
-        if let Some(place) = lock.queue.iter().position(is_it) {
+        let place = lock.queue.iter().position(is_it);
+        if let Some(place) = place {
             self.take_out(lock, place, false);
         }
     }
@@ -216,15 +217,15 @@ impl Coordination {
         let mut found = Vec::new();
         for (number, request) in session.waiting() {
             for Want { name, mode } in &request.wants {
-                let Some(lock) = self.locks.get(name.as_str()) else { continue };
+                let Some(lock) = self.locks.get(&**name) else { continue };
                 let before = lock.queue.iter().take_while(|(waiter, ..)| *waiter != id);
                 let before = before.map(|(waiter, ..)| *waiter).filter(|id| stuck.contains(id));
                 let others = match before.last() {
                     Some(before) => vec![before],
                     None => lock.in_the_way(*mode).filter(|id| stuck.contains(id)).collect(),
                 };
-                let (client, lock, since) = (session.client.clone(), name.clone(), request.since);
-                let wait = Wait { session: id, client, lock, number, since };
+                let (client, lock) = (session.client.to_string(), name.to_string());
+                let wait = Wait { session: id, client, lock, number, since: request.since };
                 found.extend(others.into_iter().map(|other| (wait.clone(), other)));
             }
         }

@@ -63,7 +63,7 @@ fn grown(sessions: u64, clients: impl Fn(u64) -> Vec<Ask>) -> Coordination {
 }
 
 fn lock(name: String) -> Ask {
-    Ask::Lock { wants: vec![Want { name, mode: Mode::Exclusive }], wait: true }
+    Ask::Lock { wants: vec![Want { name: name.into(), mode: Mode::Exclusive }].into(), wait: true }
 }
 
 fn campaign(role: String) -> Ask {

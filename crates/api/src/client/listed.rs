@@ -6,9 +6,8 @@ use super::refusal::{from_refusal, to_refusal};
 use super::wire::list::After;
 use super::{Malformed, require, wire};
 use bellwether_coordination::{
-    Claim, Coordination, Lock, Mode, Number, Refusal, Role, Session, SessionId,
+    Claim, Coordination, Lock, Mode, Number, Refusal, Role, Session, SessionId, SharedMap,
 };
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -65,7 +64,7 @@ impl Page {
         let mut page = Page::default();
         match list {
             List::Locks(after) => {
-                let rest = coordination.locks().range::<str, _>(beyond(after.as_str()));
+                let rest = coordination.locks().range_after(after.as_str());
                 (page.locks, page.more) =
                     take(rest, |name, lock| of_lock(coordination, name, lock));
             }
@@ -75,7 +74,7 @@ impl Page {
                     take(rest, |name, role| of_role(coordination, name, role));
             }
             List::Sessions(after) => {
-                let rest = coordination.sessions().range(beyond(after));
+                let rest = coordination.sessions().range_after(after);
                 let entry =
                     |id: &SessionId, session: &Arc<Session>| of_session(coordination, *id, session);
                 (page.sessions, page.more) = take(rest, entry);
@@ -119,14 +118,14 @@ fn of_lock(coordination: &Coordination, name: &str, lock: &Lock) -> wire::LockEn
 }
 
 fn of_user(
-    sessions: &BTreeMap<SessionId, Arc<Session>>,
+    sessions: &SharedMap<SessionId, Arc<Session>>,
     (id, number, mode): (SessionId, Number, Mode),
 ) -> wire::LockUser {
     let session = sessions.get(&id);
     let claim = session.and_then(|session| session.requests.get(&number));
     wire::LockUser {
         session: id.0,
-        client: session.map(|session| session.client.clone()).unwrap_or_default(),
+        client: session.map(|session| session.client.to_string()).unwrap_or_default(),
         shared: mode == Mode::Shared,
         permits: mode.permits(),
         token: claim.and_then(|claim| claim.token).unwrap_or_default().0,
@@ -136,7 +135,11 @@ fn of_user(
 
 fn of_role(coordination: &Coordination, name: &str, role: &Role) -> wire::RoleEntry {
     let client = |id: SessionId| {
-        coordination.sessions().get(&id).map(|session| session.client.clone()).unwrap_or_default()
+        coordination
+            .sessions()
+            .get(&id)
+            .map(|session| session.client.to_string())
+            .unwrap_or_default()
     };
     let leader = role.leader.map(|(session, token)| {
         let candidate = role.candidates.iter().find(|candidate| candidate.session == session);
@@ -167,19 +170,20 @@ fn of_session(coordination: &Coordination, id: SessionId, session: &Session) -> 
     let locks = |held: bool| {
         let claims =
             session.requests.values().filter(|claim: &&Claim| claim.token.is_some() == held);
-        let names = claims.flat_map(|claim| claim.wants.iter().map(|want| want.name.clone()));
+        let names = claims.flat_map(|claim| claim.wants.iter().map(|want| want.name.to_string()));
         names.take(WITHIN_MAX).collect()
     };
     let roles = |led: bool| {
-        let leads = |role: &&String| {
-            let leader = coordination.roles().get(role.as_str()).and_then(|role| role.leader);
+        let leads = |role: &&Arc<str>| {
+            let leader = coordination.roles().get(&***role).and_then(|role| role.leader);
             leader.is_some_and(|(leader, _)| leader == id) == led
         };
-        session.roles.keys().filter(leads).take(WITHIN_MAX).cloned().collect()
+        let names = session.roles.keys().filter(leads).take(WITHIN_MAX);
+        names.map(|role| role.to_string()).collect()
     };
     wire::SessionEntry {
         session: id.0,
-        client: session.client.clone(),
+        client: session.client.to_string(),
         ttl_ms: session.ttl_ms,
         since_ms: session.since,
         holds: locks(true),

@@ -120,7 +120,7 @@ impl From<Ask> for What {
     fn from(ask: Ask) -> Self {
         match ask {
             Ask::Lock { wants, wait } => {
-                What::Lock(wire::Lock { wants: wants.into_iter().map(from_want).collect(), wait })
+                What::Lock(wire::Lock { wants: wants.iter().map(from_want).collect(), wait })
             }
             Ask::GiveUp(number) => What::GiveUp(number),
             Ask::Release(number) => What::Release(number),
@@ -158,7 +158,7 @@ impl TryFrom<What> for Ask {
     }
 }
 
-fn from_want(want: Want) -> wire::Want {
+fn from_want(want: &Want) -> wire::Want {
     use wire::want::Mode as M;
     let mode = match want.mode {
         Mode::Exclusive => M::Exclusive(true),
@@ -167,7 +167,7 @@ fn from_want(want: Want) -> wire::Want {
             M::Permits(wire::Permits { take: take.into(), of: of.into() })
         }
     };
-    wire::Want { name: want.name, mode: Some(mode) }
+    wire::Want { name: want.name.to_string(), mode: Some(mode) }
 }
 
 fn to_want(want: wire::Want) -> Result<Want, Malformed> {
@@ -179,7 +179,7 @@ fn to_want(want: wire::Want) -> Result<Want, Malformed> {
             Mode::Permits { take: to_u32(take, "permits.take")?, of: to_u32(of, "permits.of")? }
         }
     };
-    Ok(Want { name: want.name, mode })
+    Ok(Want { name: want.name.into(), mode })
 }
 
 pub(super) fn from_subject(subject: Subject) -> wire::Subject {

@@ -86,10 +86,17 @@ impl Etcd {
     fn ask(&mut self, session: SessionId, number: Number, ask: Ask, work: &mut Work) {
         match ask {
             Ask::Lock { wants, wait } => {
-                let Some(want) = wants.into_iter().next() else { return };
+                let Some(want) = wants.first() else { return };
                 // So that people who look into etcd see who it is.
                 let value = self.sessions.get(&session).cloned().unwrap_or_default().into_bytes();
-                self.claim(session, number, Subject::Lock(want.name), value, wait, work);
+                self.claim(
+                    session,
+                    number,
+                    Subject::Lock(want.name.to_string()),
+                    value,
+                    wait,
+                    work,
+                );
             }
             Ask::Campaign { role, value, .. } => {
                 self.claim(session, number, Subject::Role(role), value, true, work);

@@ -44,7 +44,7 @@ fn open_client() -> Client {
 }
 
 fn lock(name: &str) -> Ask {
-    let wants = vec![Want { name: name.to_owned(), mode: Mode::Exclusive }];
+    let wants = vec![Want { name: name.into(), mode: Mode::Exclusive }].into();
     Ask::Lock { wants, wait: true }
 }
 

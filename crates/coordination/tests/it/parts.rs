@@ -173,11 +173,15 @@ fn make_up(part: &mut Part, dice: &mut Dice) {
         Part::Claim { session, number: by, claim } => match dice.below(7) {
             0 => *session = SessionId(number),
             1 => *by = number,
-            2 => claim.wants.clear(),
+            2 => claim.wants = Vec::new().into(),
             3 => claim.order = number,
             4 => claim.token = Some(Token(number)),
-            5 => claim.wants.push(claim.wants[0].clone()),
-            _ => claim.wants[0].mode = Mode::Permits { take: number as u32, of: u32::MAX },
+            5 => claim.wants = [&claim.wants[..], &claim.wants[..1]].concat().into(),
+            _ => {
+                let mut wants = claim.wants.to_vec();
+                wants[0].mode = Mode::Permits { take: number as u32, of: u32::MAX };
+                claim.wants = wants.into();
+            }
         },
         Part::Answer { number: by, .. } => *by = number,
         Part::Role { leader, policy, .. } => match dice.below(2) {
@@ -214,7 +218,8 @@ fn large() -> Coordination {
         let campaign = Ask::Campaign { role, priority, value, policy };
         let name = |count: usize| format!("{}/{count}", "lock".repeat(place));
         let mode = Mode::Permits { take: 1, of: u32::MAX };
-        let wants = (0..1 + place % 9).map(|count| Want { name: name(count), mode }).collect();
+        let wants =
+            (0..1 + place % 9).map(|count| Want { name: name(count).into(), mode }).collect();
         for (number, ask) in [
             (1_000, campaign),
             (1 << 20, Ask::Lock { wants, wait: false }),
@@ -289,8 +294,8 @@ fn ask(
 }
 
 fn lock(name: &str) -> Ask {
-    let want = Want { name: name.to_owned(), mode: Mode::Exclusive };
-    Ask::Lock { wants: vec![want], wait: true }
+    let want = Want { name: name.into(), mode: Mode::Exclusive };
+    Ask::Lock { wants: vec![want].into(), wait: true }
 }
 
 #[test]

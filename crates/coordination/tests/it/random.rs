@@ -29,11 +29,11 @@ fn want(dice: &mut Dice) -> Want {
     match dice.below(6) {
         index @ 0..4 => {
             let mode = if dice.below(2) == 0 { Mode::Shared } else { Mode::Exclusive };
-            Want { name: format!("lock {index}"), mode }
+            Want { name: format!("lock {index}").into(), mode }
         }
         index => {
             let take = 1 + dice.below(2) as u32;
-            Want { name: format!("pool {index}"), mode: Mode::Permits { take, of: 3 } }
+            Want { name: format!("pool {index}").into(), mode: Mode::Permits { take, of: 3 } }
         }
     }
 }
@@ -46,7 +46,7 @@ fn ask(dice: &mut Dice, number: Number) -> Ask {
             let mut wants: Vec<Want> = (0..1 + dice.below(3)).map(|_| want(dice)).collect();
             wants.sort_by(|a, b| a.name.cmp(&b.name));
             wants.dedup_by(|a, b| a.name == b.name);
-            Ask::Lock { wants, wait: dice.below(5) > 0 }
+            Ask::Lock { wants: wants.into(), wait: dice.below(5) > 0 }
         }
         6..9 => Ask::Release(earlier(dice)),
         9 => Ask::GiveUp(earlier(dice)),
@@ -75,7 +75,7 @@ pub(crate) fn command(dice: &mut Dice, number: Number, sessions: &[SessionId]) -
         2 => Command::End { session, why: Ending::Expired, at },
         3 if dice.below(4) == 0 => {
             let (lock, by) = (want(dice).name, String::from("op"));
-            Command::Force { lock, session, by, at }
+            Command::Force { lock: lock.to_string(), session, by, at }
         }
         4 if dice.below(4) == 0 => {
             let (limits, on_deadlock) = (Limits::default(), OnDeadlock::Abort);
@@ -112,10 +112,9 @@ fn assert_sound(coordination: &Coordination) {
     }
     for (id, session) in coordination.sessions() {
         for request in session.requests.values() {
-            let first =
-                |want: &Want| coordination.locks()[want.name.as_str()].place(*id) == Some(0);
+            let first = |want: &Want| coordination.locks()[&*want.name].place(*id) == Some(0);
             let fits = |want: &Want| {
-                let lock = &coordination.locks()[want.name.as_str()];
+                let lock = &coordination.locks()[&*want.name];
                 let held: Vec<_> = lock.holders.values().map(|(_, mode)| *mode).collect();
                 match want.mode {
                     Mode::Exclusive => held.is_empty(),
@@ -137,7 +136,7 @@ fn stuck(coordination: &Coordination) -> BTreeSet<SessionId> {
             let waiting =
                 coordination.sessions()[id].requests.values().filter(|r| r.token.is_none());
             waiting.flat_map(|request| &request.wants).all(|want| {
-                let lock = &coordination.locks()[want.name.as_str()];
+                let lock = &coordination.locks()[&*want.name];
                 let before = lock.queue.iter().take_while(|(other, ..)| other != id);
                 let mut held = lock.holders.iter().filter(|(id, _)| left.contains(id));
                 before.clone().all(|(other, ..)| !left.contains(other))

@@ -45,7 +45,7 @@ impl Rig {
     }
 
     fn lock(&mut self, session: SessionId, wants: &[Want]) -> Asked {
-        self.ask(session, Ask::Lock { wants: wants.to_vec(), wait: true })
+        self.ask(session, Ask::Lock { wants: wants.into(), wait: true })
     }
 
     fn release(&mut self, session: SessionId, number: Number) -> Vec<Outcome> {
@@ -59,7 +59,7 @@ impl Rig {
 }
 
 fn want(name: &str, mode: Mode) -> Want {
-    Want { name: name.to_owned(), mode }
+    Want { name: name.into(), mode }
 }
 
 fn alone(name: &str) -> Want {
@@ -96,7 +96,7 @@ fn s1_a_request_that_comes_twice_is_done_once() {
     let mut rig = Rig::new();
     let [a, b] = [rig.open(1), rig.open(2)];
     assert_eq!(rig.open(1), a, "the same key is the same session");
-    let ask = Ask::Lock { wants: vec![alone("x")], wait: true };
+    let ask = Ask::Lock { wants: vec![alone("x")].into(), wait: true };
     let (number, first) = rig.ask(a, ask.clone());
     let before = rig.state.clone();
     assert_eq!(rig.again(a, number, ask.clone()), first);
@@ -128,7 +128,7 @@ fn s1_answers_are_forgotten_when_the_client_has_them() {
 fn s1_what_holds_or_waits_is_answered_by_what_it_has_now() {
     let mut rig = Rig::new();
     let [a, b] = [rig.open(1), rig.open(2)];
-    let ask = || Ask::Lock { wants: vec![alone("x")], wait: true };
+    let ask = || Ask::Lock { wants: vec![alone("x")].into(), wait: true };
     let (held, _) = rig.ask(a, ask());
     let (waiting, _) = rig.ask(b, ask());
     // Its client knows that it waits, and all answers up to now.
@@ -187,7 +187,7 @@ fn giving_up_ends_the_waiting_of_any_earlier_request() {
         at: 0,
     });
     assert!(matches!(said[..], [Outcome::Answered(_, 100, Ok(Answer::Done))]), "{said:?}");
-    let late = Ask::Lock { wants: vec![alone("free")], wait: true };
+    let late = Ask::Lock { wants: vec![alone("free")].into(), wait: true };
     assert_eq!(refused(&rig.again(b, 99, late)), &Refusal::GaveUp);
     let said = rig.again(b, 101, Ask::GiveUp(200));
     assert_eq!(refused(&said), &Refusal::NotAsked(200));
@@ -241,7 +241,7 @@ fn l1_several_locks_are_had_together_or_not_at_all() {
     let (_, said) = rig.lock(c, &[alone("y")]);
     assert!(waits(&said, 1), "y is free, but b was first");
     assert_eq!(granted(&rig.release(a, held)), [b]);
-    let tried = Ask::Lock { wants: vec![alone("free"), alone("y")], wait: false };
+    let tried = Ask::Lock { wants: vec![alone("free"), alone("y")].into(), wait: false };
     let a_tries = rig.ask(a, tried).1;
     assert_eq!(refused(&a_tries), &Refusal::Busy("y".to_owned()));
     assert!(!rig.state.locks().contains_key("free"));
@@ -558,7 +558,7 @@ fn what_is_too_much_is_refused_and_changes_nothing() {
         (vec![alone("a\u{1b}[2J")], Refusal::InvalidName(8)),
         (vec![alone("a\nb")], Refusal::InvalidName(8)),
     ] {
-        let ask = Ask::Lock { wants, wait: true };
+        let ask = Ask::Lock { wants: wants.into(), wait: true };
         rig.number += 1;
         let command =
             Command::Ask { session: a, number: rig.number, forget_below: rig.number, ask, at: 0 };

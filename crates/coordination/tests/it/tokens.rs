@@ -33,7 +33,7 @@ fn granted(coordination: &mut Coordination, session: SessionId, number: u64, ask
 }
 
 fn lock(mode: Mode) -> Ask {
-    Ask::Lock { wants: vec![Want { name: "a".into(), mode }], wait: false }
+    Ask::Lock { wants: vec![Want { name: "a".into(), mode }].into(), wait: false }
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn with_session() -> P3 {
 }
 
 fn lock(number: u64) -> Request {
-    let wants = vec![Want { name: "a".into(), mode: Mode::Exclusive }];
+    let wants = vec![Want { name: "a".into(), mode: Mode::Exclusive }].into();
     let ask = Ask::Lock { wants, wait: true };
     Request::Ask { session: FIRST, key: KEY, number, forget_below: 0, ask }
 }

@@ -239,7 +239,7 @@ fn status_after(
             client: coordination
                 .sessions()
                 .get(&session)
-                .map_or(String::new(), |of| of.client.clone()),
+                .map_or(String::new(), |of| of.client.to_string()),
             token,
             value: change.value.clone(),
             since: elected.map_or(change.at, |elected| elected.at),

@@ -203,7 +203,7 @@ pub(super) async fn lock(
 ) -> Outcome<Granted> {
     let (own, order) = (own(&id?.0, &shown)?, body?.0);
     let locks = order.locks.iter().map(|wanted| wanted.name.clone()).collect();
-    let wants = order.locks.into_iter().map(want).collect::<Result<Vec<_>, _>>()?;
+    let wants = order.locks.into_iter().map(want).collect::<Result<_, _>>()?;
     let wait = Duration::from_millis(order.wait_ms);
     let ask = Ask::Lock { wants, wait: !wait.is_zero() };
     let granted = Exchange::new(&about).lock(own, numbered(order.number)?, ask, wait).await;
@@ -227,7 +227,7 @@ fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, ErrorRespons
             return Err(senseless("bad-permits", &error, "add \"mode\": \"permits\""));
         }
     };
-    Ok(Want { name, mode })
+    Ok(Want { name: name.into(), mode })
 }
 
 /// Gives back what a request was granted.

@@ -8,9 +8,8 @@ use crate::wall;
 use bellwether_api::coordination as shown;
 use bellwether_coordination::{
     Candidate, Coordination, Deadlock, Lock, Mode, Number, Policy, Role, RoleChange, Session,
-    SessionId, Token,
+    SessionId, SharedMap, Token,
 };
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What is to be seen of the state.
@@ -114,18 +113,18 @@ fn of_session(
     for claim in session.requests.values() {
         let list = if claim.token.is_some() { &mut holds } else { &mut waits_for };
         let some = claim.wants.iter().take(room.within(claim.wants.len()));
-        list.extend(some.map(|want| want.name.clone()));
+        list.extend(some.map(|want| want.name.to_string()));
     }
-    let leads = |role: &&String| {
-        let leader = coordination.roles().get(role.as_str()).and_then(|role| role.leader);
+    let leads = |role: &&Arc<str>| {
+        let leader = coordination.roles().get(&***role).and_then(|role| role.leader);
         leader.is_some_and(|(leader, _)| leader == id)
     };
     let some = session.roles.keys().take(room.within(session.roles.len()));
     let (leads, campaigns_for) = some.partition::<Vec<_>, _>(leads);
-    let names = |list: Vec<&String>| list.into_iter().cloned().collect();
+    let names = |list: Vec<&Arc<str>>| list.into_iter().map(|role| role.to_string()).collect();
     shown::Session {
         session: id.to_string(),
-        client: session.client.clone(),
+        client: session.client.to_string(),
         ttl_ms: session.ttl_ms,
         since: wall::at(session.since),
         holds,
@@ -175,7 +174,7 @@ fn of_lock(coordination: &Coordination, name: &str, lock: &Lock, room: &mut Room
 
 /// When a request came, and what it holds by.
 fn asked(
-    sessions: &BTreeMap<SessionId, Arc<Session>>,
+    sessions: &SharedMap<SessionId, Arc<Session>>,
     id: SessionId,
     number: Number,
 ) -> (String, Option<Token>) {
@@ -183,8 +182,8 @@ fn asked(
     claim.map(|claim| (wall::at(claim.since), claim.token)).unwrap_or_default()
 }
 
-fn client(sessions: &BTreeMap<SessionId, Arc<Session>>, id: SessionId) -> String {
-    sessions.get(&id).map(|session| session.client.clone()).unwrap_or_default()
+fn client(sessions: &SharedMap<SessionId, Arc<Session>>, id: SessionId) -> String {
+    sessions.get(&id).map(|session| session.client.to_string()).unwrap_or_default()
 }
 
 fn mode(mode: Mode) -> (shown::Mode, u32) {
@@ -297,7 +296,7 @@ mod tests {
         }
 
         fn lock(&mut self, session: SessionId, name: &str, mode: Mode) -> Number {
-            let wants = vec![Want { name: name.to_owned(), mode }];
+            let wants = vec![Want { name: name.into(), mode }].into();
             self.ask(session, Ask::Lock { wants, wait: true })
         }
 

@@ -70,8 +70,9 @@ pub(crate) fn to_member(kind: usize, draws: &mut Draws) -> Option<ToMember> {
 fn ask(kind: usize, draws: &mut Draws) -> Option<Ask> {
     Some(match kind {
         0..=2 => {
-            let want = |draws: &mut Draws| Want { name: draws.text(), mode: mode(kind, draws) };
-            Ask::Lock { wants: draws.list(want), wait: draws.below(2) == 0 }
+            let want =
+                |draws: &mut Draws| Want { name: draws.text().into(), mode: mode(kind, draws) };
+            Ask::Lock { wants: draws.list(want).into(), wait: draws.below(2) == 0 }
         }
         3 => Ask::GiveUp(draws.number()),
         4 => Ask::Release(draws.number()),

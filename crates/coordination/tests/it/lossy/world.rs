@@ -484,11 +484,11 @@ impl World {
         for _ in 0..1 + self.dice.below(2) {
             let name = format!("lock {}", self.dice.below(3));
             let mode = if self.dice.one_in(3) { Mode::Shared } else { Mode::Exclusive };
-            wants.push(Want { name, mode });
+            wants.push(Want { name: name.into(), mode });
         }
         wants.dedup_by(|a, b| a.name == b.name);
         let wait = !self.dice.one_in(5);
-        self.ask(who, Ask::Lock { wants, wait }, counts);
+        self.ask(who, Ask::Lock { wants: wants.into(), wait }, counts);
     }
 
     fn give_back(&mut self, who: usize, number: Number, counts: &mut Counts) {

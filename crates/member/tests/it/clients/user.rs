@@ -124,7 +124,7 @@ impl User {
     pub(crate) fn holds(&self, lock: &str, now: Time, how: impl Fn(Mode) -> bool) -> Option<Token> {
         self.client.deadline().filter(|deadline| now < *deadline)?;
         let mut held = self.held.values();
-        let has = |wants: &[Want]| wants.iter().any(|want| want.name == lock && how(want.mode));
+        let has = |wants: &[Want]| wants.iter().any(|want| *want.name == *lock && how(want.mode));
         held.find(|(wants, _)| has(wants)).map(|(_, token)| *token)
     }
 
@@ -227,7 +227,7 @@ impl User {
             return Vec::new();
         }
         let wait = self.draw(4) > 0;
-        self.ask(Ask::Lock { wants, wait }, now, told)
+        self.ask(Ask::Lock { wants: wants.into(), wait }, now, told)
     }
 
     fn release(&mut self, number: Number, now: Time, told: &mut Vec<Observed>) -> Vec<Request> {
@@ -297,7 +297,7 @@ impl User {
         match (&ask, result) {
             (_, Ok(Answer::Waits { .. })) => return,
             (Ask::Lock { wants, .. }, Ok(Answer::Granted(token))) => {
-                self.held.insert(number, (wants.clone(), token));
+                self.held.insert(number, (wants.to_vec(), token));
                 let lock = wants[0].name.to_string();
                 self.granted.push((self.session(), number, lock, token));
             }

@@ -23,7 +23,7 @@ pub(crate) fn session(count: u64) -> SessionId {
 
 /// A lock, wanted by one alone.
 pub(crate) fn alone(name: &str) -> Want {
-    Want { name: name.to_owned(), mode: Mode::Exclusive }
+    Want { name: name.into(), mode: Mode::Exclusive }
 }
 
 /// Messages of the log by name, at least one of each kind.
@@ -233,7 +233,7 @@ const KEY: Secret = Secret(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210);
 
 /// Everything that can be asked for.
 fn asks() -> Vec<Ask> {
-    let want = |name: &str, mode| Want { name: name.to_owned(), mode };
+    let want = |name: &str, mode| Want { name: name.into(), mode };
     let role = "cron".to_owned();
     let stand = |policy| Ask::Campaign {
         role: "cron".to_owned(),
@@ -242,12 +242,13 @@ fn asks() -> Vec<Ask> {
         policy,
     };
     vec![
-        Ask::Lock { wants: vec![alone("disk")], wait: false },
+        Ask::Lock { wants: vec![alone("disk")].into(), wait: false },
         Ask::Lock {
             wants: vec![
                 want("table", Mode::Shared),
                 want("pool", Mode::Permits { take: 2, of: 300 }),
-            ],
+            ]
+            .into(),
             wait: true,
         },
         Ask::GiveUp(2),
@@ -358,7 +359,7 @@ pub(crate) fn commands() -> Vec<Command> {
         at: AT + 300,
     };
     commands.extend((1..).zip(asks()).map(|(number, what)| ask(1, number, what)));
-    let lock = |name| Ask::Lock { wants: vec![alone(name)], wait: true };
+    let lock = |name| Ask::Lock { wants: vec![alone(name)].into(), wait: true };
     // Two that hold, each wants what the other has; and a third one behind them.
     commands.extend([ask(1, 20, lock("a")), ask(2, 1, lock("b")), ask(3, 1, lock("a"))]);
     commands.extend([ask(1, 21, lock("b")), ask(2, 2, lock("a"))]);

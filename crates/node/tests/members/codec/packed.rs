@@ -55,7 +55,7 @@ fn a_deadlock_that_closes_after_the_journey_is_found() {
     let open =
         |key| Command::Open { key: Secret(key), client: "a".to_owned(), ttl_ms: 10_000, at: 1 };
     let lock = |count, number, name: &str| {
-        let ask = Ask::Lock { wants: vec![alone(name)], wait: true };
+        let ask = Ask::Lock { wants: vec![alone(name)].into(), wait: true };
         Command::Ask { session: session(count), number, forget_below: 0, ask, at: 2 }
     };
     let mut here = Coordination::default();
