@@ -7,7 +7,10 @@
 use crate::decode::{self, Malformed};
 use bellwether_api::envelope::{Envelope, Message};
 use bytes::{Buf, BufMut, BytesMut};
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -38,14 +41,26 @@ pub async fn write(
     mut bytes: &[u8],
     stalled_after: Duration,
 ) -> io::Result<()> {
-    let stalled = |_| io::Error::new(io::ErrorKind::TimedOut, "the peer no longer reads");
     while !bytes.is_empty() {
-        match timeout(stalled_after, io.write(bytes)).await.map_err(stalled)?? {
+        match in_time(stalled_after, io.write(bytes)).await? {
             0 => return Err(io::ErrorKind::WriteZero.into()),
             written => bytes = &bytes[written..],
         }
     }
-    timeout(stalled_after, io.flush()).await.map_err(stalled)?
+    in_time(stalled_after, io.flush()).await
+}
+
+/// A part of a write. Most are done at once, and then there is no need for a timer.
+async fn in_time<T>(
+    stalled_after: Duration,
+    part: impl Future<Output = io::Result<T>>,
+) -> io::Result<T> {
+    let mut part = pin!(part);
+    if let Poll::Ready(done) = poll_fn(|cx| Poll::Ready(part.as_mut().poll(cx))).await {
+        return done;
+    }
+    let stalled = |_| io::Error::new(io::ErrorKind::TimedOut, "the peer no longer reads");
+    timeout(stalled_after, part).await.map_err(stalled)?
 }
 
 /// Why no further frame comes.

@@ -1,46 +1,51 @@
 //! A process's timers, by name and by deadline.
 
 use bellwether_core::Time;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The armed timers. Of several with the same deadline, the one armed first fires first.
+///
+/// A process has a few, and moves some of them in every step: a short list is the quickest to change.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
-    armed: BTreeMap<T, (Time, u64)>,
-    order: BTreeSet<(Time, u64, T)>,
+    armed: Vec<(Time, u64, T)>,
     count: u64,
 }
 
-impl<T: Clone + Ord> Timers<T> {
+impl<T: PartialEq> Timers<T> {
     pub(crate) fn new() -> Self {
-        Timers { armed: BTreeMap::new(), order: BTreeSet::new(), count: 0 }
+        Timers { armed: Vec::new(), count: 0 }
+    }
+
+    fn place(&self, timer: &T) -> Option<usize> {
+        self.armed.iter().position(|(_, _, armed)| armed == timer)
     }
 
     /// Arms a timer, replacing it if it is armed.
     pub(crate) fn set(&mut self, timer: T, deadline: Time) {
-        self.cancel(&timer);
         self.count += 1;
-        self.armed.insert(timer.clone(), (deadline, self.count));
-        self.order.insert((deadline, self.count, timer));
+        let set = (deadline, self.count, timer);
+        match self.place(&set.2) {
+            Some(place) => self.armed[place] = set,
+            None => self.armed.push(set),
+        }
     }
 
     pub(crate) fn cancel(&mut self, timer: &T) {
-        if let Some((deadline, count)) = self.armed.remove(timer) {
-            self.order.remove(&(deadline, count, timer.clone()));
+        if let Some(place) = self.place(timer) {
+            self.armed.swap_remove(place);
         }
     }
 
     /// When the next one fires.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.order.first().map(|first| first.0)
+        self.armed.iter().map(|(deadline, ..)| *deadline).min()
     }
 
     /// Takes the earliest timer that is due.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<T> {
-        self.order.first().filter(|(deadline, ..)| *deadline <= now)?;
-        let (_, _, timer) = self.order.pop_first()?;
-        self.armed.remove(&timer);
-        Some(timer)
+        let due = self.armed.iter().enumerate().filter(|(_, (deadline, ..))| *deadline <= now);
+        let (place, _) = due.min_by_key(|(_, (deadline, count, _))| (*deadline, *count))?;
+        Some(self.armed.swap_remove(place).2)
     }
 }
 

@@ -14,6 +14,8 @@ use crate::driver::durable::take;
 const MAGIC: [u8; 4] = *b"BWb\x01";
 /// The bytes before a batch's body.
 pub const HEAD: usize = 24;
+/// Most batches are not longer than this.
+const USUAL: usize = 512;
 /// Batches begin at multiples of this.
 pub(super) const ALIGN: usize = 8;
 
@@ -33,7 +35,9 @@ impl Default for Batch {
 impl Batch {
     /// Without records.
     pub fn new() -> Self {
-        Batch { bytes: vec![0; HEAD] }
+        let mut bytes = Vec::with_capacity(USUAL);
+        bytes.resize(HEAD, 0);
+        Batch { bytes }
     }
 
     /// Whether it has no records.
