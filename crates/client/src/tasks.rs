@@ -26,7 +26,7 @@ use bellwether_api::envelope::ClientWelcome;
 use bellwether_coordination::Reply;
 use bellwether_core::Time;
 use bellwether_net::stages::{Stage, mark};
-use bellwether_net::{Clock, Malformed, frame};
+use bellwether_net::{Clock, Malformed, Seldom, frame};
 use bytes::BytesMut;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -262,7 +262,7 @@ async fn start_with<E: Engine>(endpoints: Endpoints, name: String) -> Result<Arc
         async move {
             tokio::select! {
                 () = engine.carry(&shared) => {}
-                () = shared.over() => {}
+                () = Seldom::new(shared.over()) => {}
             }
             shared.state().disconnect();
         }
@@ -385,12 +385,13 @@ async fn serve(
     let member = welcome.member;
     let lists = welcome.lists;
     shared.with(|state, now| state.connect(lists, now));
+    // Each is looked at only when something has happened to it: a request concerns two of them.
     tokio::select! {
-        () = listen(shared, frames) => Left::Broken("the connection broke"),
-        () = speak(shared, out) => Left::Broken("the connection broke"),
-        () = silence(shared, lease) => Left::Broken("it was silent for too long"),
-        better = better(shared, finder, local, member) => Left::Better(Box::new(better)),
-        () = spare::keep(shared, finder, endpoint, spare) => Left::Spare,
+        () = Seldom::new(listen(shared, frames)) => Left::Broken("the connection broke"),
+        () = Seldom::new(speak(shared, out)) => Left::Broken("the connection broke"),
+        () = Seldom::new(silence(shared, lease)) => Left::Broken("it was silent for too long"),
+        better = Seldom::new(better(shared, finder, local, member)) => Left::Better(Box::new(better)),
+        () = Seldom::new(spare::keep(shared, finder, endpoint, spare)) => Left::Spare,
     }
 }
 

@@ -77,6 +77,7 @@ pub mod decode;
 mod driver;
 pub mod frame;
 mod identity;
+mod seldom;
 mod socket;
 pub mod stages;
 mod trust;
@@ -89,6 +90,7 @@ pub use decode::Malformed;
 pub use driver::*;
 pub use identity::{Files, IdentityError};
 pub use identity::{check_client, check_cluster, client_name, member_name};
+pub use seldom::Seldom;
 pub use trust::ServerTrust;
 pub use unix::{UnixReader, UnixWriter, split_unix};
 

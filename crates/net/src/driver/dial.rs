@@ -10,6 +10,7 @@ use super::shared::{Arrival, Peer, Shared};
 use super::stats::{Dropped, lock};
 use crate::frame::{self, Broken, Frames};
 use crate::identity::server_name;
+use crate::seldom::Seldom;
 use crate::socket;
 use crate::stages::{Stage, mark};
 use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter, Setting};
@@ -43,9 +44,11 @@ pub(crate) struct Dialler<P: Protocol> {
 /// A greeted connection.
 struct Line {
     frames: Frames<ReadHalf<TlsStream<TcpStream>>>,
-    out: WriteHalf<TlsStream<TcpStream>>,
+    out: Sending,
     version: u32,
 }
+
+type Sending = WriteHalf<TlsStream<TcpStream>>;
 
 /// Why an attempt failed.
 struct Failure {
@@ -306,51 +309,63 @@ impl<P: Protocol> Dialler<P> {
     }
 
     /// Sends what is queued until the connection or the process ends.
-    async fn serve(&mut self, mut line: Line) -> End {
+    async fn serve(&self, line: Line) -> End {
         let (shared, peer) = (self.shared.clone(), self.peer.clone());
-        let mut bytes = BytesMut::new();
+        let Line { mut frames, mut out, version } = line;
+        let mut ended = Seldom::new(ended(&mut frames));
+        let mut stopping = self.stopping.clone();
+        let mut stops = Seldom::new(async {
+            if stopping.wait_for(|stopping| *stopping).await.is_err() {
+                std::future::pending().await
+            }
+        });
+        let (mut batch, mut bytes) = (Vec::new(), BytesMut::new());
         loop {
             let stopping = *self.stopping.borrow();
             let now = (!stopping).then(|| shared.clock.now());
-            let pause = match peer.outbox.take(BATCH, now) {
+            let pause = match peer.outbox.take(BATCH, now, &mut batch) {
                 Some(Next::Close) => return End::Overflow,
-                Some(Next::Send(batch)) => {
-                    if let Err(end) = self.send(&mut line, batch, &mut bytes).await {
+                Some(Next::Send) => {
+                    let way = (&mut out, version, &mut ended);
+                    if let Err(end) = self.send(way, &mut batch, &mut bytes).await {
                         return end;
                     }
                     continue;
                 }
                 Some(Next::Wait(pause)) => Some(pause),
                 None if stopping => {
-                    let _ = line.out.shutdown().await;
+                    let _ = out.shutdown().await;
                     return End::Stopped;
                 }
                 None => None,
             };
             tokio::select! {
+                biased;
                 () = peer.outbox.changed() => {}
                 () = for_so_long(pause) => {}
-                end = ended(&mut line.frames) => return end,
-                _ = self.stopping.changed() => {}
+                end = &mut ended => return end,
+                () = &mut stops, if !stopping => {}
             }
         }
     }
 
     async fn send(
         &self,
-        line: &mut Line,
-        batch: Vec<Queued<Msg<P>>>,
+        (out, version, ended): (&mut Sending, u32, &mut Seldom<impl Future<Output = End>>),
+        batch: &mut Vec<Queued<Msg<P>>>,
         bytes: &mut BytesMut,
     ) -> Result<(), End> {
         if self.shared.cut_off(self.id, batch.len()) {
+            batch.clear();
             return Ok(());
         }
         bytes.clear();
-        let frames = batch.iter().filter(|item| self.put(item, line.version, bytes)).count();
+        let frames = batch.drain(..).filter(|item| self.put(item, version, bytes)).count();
         let stalled_after = self.shared.limits.stalled_after;
         mark(Stage::SendsMessage);
         let lost = tokio::select! {
-            written = frame::write(&mut line.out, bytes, stalled_after) => match written {
+            biased;
+            written = frame::write(out, bytes, stalled_after) => match written {
                 Ok(()) => {
                     self.shared.stats.count(|counters| {
                         counters.frames_out += frames as u64;
@@ -360,7 +375,7 @@ impl<P: Protocol> Dialler<P> {
                 }
                 Err(error) => End::of(&error),
             },
-            end = ended(&mut line.frames) => end,
+            end = ended => end,
         };
         self.shared.stats.dropped(Dropped::Broken, frames);
         Err(lost)

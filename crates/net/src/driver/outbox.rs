@@ -61,9 +61,9 @@ enum State {
 
 /// What the connection's task should do.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next<M> {
-    /// Send these.
-    Send(Vec<Queued<M>>),
+pub(crate) enum Next {
+    /// Send what was taken.
+    Send,
     /// Come back after this time, if nothing else comes: what is there can wait.
     Wait(Duration),
     /// Close the connection: the peer does not keep up.
@@ -129,7 +129,12 @@ impl<M> Outbox<M> {
 
     /// Takes what there is, at most `limit` messages, without waiting. Without a time everything
     /// goes, what can wait, too.
-    pub(crate) fn take(&self, limit: usize, now: Option<Time>) -> Option<Next<M>> {
+    pub(crate) fn take(
+        &self,
+        limit: usize,
+        now: Option<Time>,
+        batch: &mut Vec<Queued<M>>,
+    ) -> Option<Next> {
         let mut queue = lock(&self.queue);
         if queue.state == State::Overflowed {
             return Some(Next::Close);
@@ -141,7 +146,8 @@ impl<M> Outbox<M> {
             return Some(Next::Wait((first.at + LINGER).since(now)));
         }
         let count = queue.waiting.len().min(limit);
-        (count > 0).then(|| Next::Send(queue.waiting.drain(..count).collect()))
+        batch.extend(queue.waiting.drain(..count));
+        (count > 0).then_some(Next::Send)
     }
 
     /// Waits until there may be something to take.
@@ -176,8 +182,9 @@ mod tests {
     }
 
     fn take_at(outbox: &Outbox<Word>, now: u64) -> Vec<Word> {
-        match outbox.take(100, Some(Time::from_micros(now))) {
-            Some(Next::Send(items)) => items.into_iter().map(|item| item.msg).collect(),
+        let mut batch = Vec::new();
+        match outbox.take(100, Some(Time::from_micros(now)), &mut batch) {
+            Some(Next::Send) => batch.into_iter().map(|item| item.msg).collect(),
             Some(Next::Wait(_)) => vec!["waits"],
             Some(Next::Close) => vec!["closed"],
             None => vec![],

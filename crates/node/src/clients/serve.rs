@@ -13,9 +13,9 @@ use bellwether_api::client::{Announcement, LONGEST_TO_CLIENT, LONGEST_TO_MEMBER}
 use bellwether_api::client::{ToClient, ToMember, decode_to_member, wire};
 use bellwether_api::envelope::{Body, ClientWelcome, Envelope, MemberAddress};
 use bellwether_coordination::{Refusal, Reply, Request, Secret, SessionId};
-use bellwether_net::Malformed;
 use bellwether_net::frame::{self, Broken, Frames};
 use bellwether_net::stages::{Stage, mark};
+use bellwether_net::{Malformed, Seldom};
 use bytes::BytesMut;
 use std::collections::VecDeque;
 use std::fmt;
@@ -82,9 +82,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Guest<R, W> {
         let client = (&caller, owner.as_ref());
         let (lists, listing) = shared.lists.connection(own.clone());
         tokio::select! {
-            end = listen(frames, shared, &visitor, client, own, lists) => end,
-            end = speak(out, bytes, &visitor, client, answers) => end,
-            end = listing => end,
+            end = Seldom::new(listen(frames, shared, &visitor, client, own, lists)) => end,
+            end = Seldom::new(speak(out, bytes, &visitor, client, answers)) => end,
+            end = Seldom::new(listing) => end,
         }
     }
 }
