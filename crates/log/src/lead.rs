@@ -222,15 +222,22 @@ impl<M: Machine> Log<M> {
     pub(crate) fn push(&mut self, cx: &mut Cx<'_, M>) {
         let (now, most) = (cx.now(), cx.config().push_bytes);
         let Some(state) = self.leader_state().filter(|state| !state.is_silent()) else { return };
+        let last = self.last().index;
         let keeps_up = |(id, peer): (&NodeId, &Peer)| {
-            let next = peer.next.filter(|_| peer.unacked < most)?;
+            let next = peer.next.filter(|next| peer.unacked < most && *next <= last)?;
             Some((*id, next, most - peer.unacked))
         };
         let due: Vec<_> = state.peers.iter().filter_map(keeps_up).collect();
+        let mut shared: Option<(Index, usize, Entries<M>)> = None;
         for (id, next, budget) in due {
             let Some(whole) = self.whole() else { return };
             let Some(prev) = whole.tail.position_at(next.prev()) else { continue };
-            let entries: Entries<M> = whole.tail.after::<M>(prev.index, budget).into();
+            let known = shared.take().filter(|(after, room, _)| (*after, *room) == (next, budget));
+            let entries: Entries<M> = match known {
+                Some((.., entries)) => entries,
+                None => whole.tail.after::<M>(prev.index, budget).into(),
+            };
+            shared = Some((next, budget, entries.clone()));
             let Some(last) = entries.last().map(|entry| entry.position.index) else { continue };
             let bytes: usize = entries.iter().map(|entry| entry.weight::<M>()).sum();
             if let Some(peer) = self.peer_mut(id) {
@@ -307,6 +314,9 @@ impl<M: Machine> Log<M> {
     /// How far a majority's logs reach, if that is a step forward.
     fn majority_has(&self, needed: usize, config: &Config) -> Option<Index> {
         let (whole, state) = (self.whole()?, self.leader_state()?);
+        if whole.written <= whole.commit.index {
+            return None;
+        }
         let counts = |(id, peer): &(&NodeId, &Peer)| {
             !peer.lost && self.counts_ack(**id, peer.birth) && self.is_voter(**id, config)
         };

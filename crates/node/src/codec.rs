@@ -22,11 +22,13 @@ mod value;
 pub use malformed::Malformed;
 
 use bellwether_algorithms::election::any::{self, Body, Choice};
-use bellwether_log::Index;
+use bellwether_coordination::Coordination;
+use bellwether_log::{Entries, Index};
 use bellwether_member::service::Msg;
 use bellwether_member::{ClockStatus, Msg as Member, PeerView};
 use generated::message::Kind;
 use prost::Message as _;
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[rustfmt::skip]
 #[allow(missing_docs, unreachable_pub, reason = "generated; the .proto file documents it")]
@@ -42,8 +44,42 @@ pub const LONGEST: usize = 16 * 1024 * 1024;
 /// leaves without its body and is refused where it arrives. No election of the catalogue has such
 /// messages, and the tests see to it.
 pub fn encode(msg: &Msg) -> Vec<u8> {
+    encode_with(msg, from_log::entries)
+}
+
+/// The entries that were packed last: a leader sends the same ones to all its followers.
+#[derive(Debug, Default)]
+pub(crate) struct LastEntries(Mutex<Option<(Entries<Coordination>, Vec<u8>)>>);
+
+/// More than this is packed again.
+const ENTRIES_KEPT: usize = 64 * 1024;
+
+impl LastEntries {
+    /// A message as it travels.
+    pub(crate) fn encode(&self, msg: &Msg) -> Vec<u8> {
+        encode_with(msg, |entries| self.pack(entries))
+    }
+
+    fn pack(&self, entries: &Entries<Coordination>) -> Vec<u8> {
+        if entries.is_empty() {
+            return Vec::new();
+        }
+        // Nothing panics while it is locked; if it did, what it left is still good.
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, bytes)) = &*last
+            && Arc::ptr_eq(known, entries)
+        {
+            return bytes.clone();
+        }
+        let bytes = from_log::entries(entries);
+        *last = (bytes.len() <= ENTRIES_KEPT).then(|| (entries.clone(), bytes.clone()));
+        bytes
+    }
+}
+
+fn encode_with(msg: &Msg, pack_entries: impl Fn(&Entries<Coordination>) -> Vec<u8>) -> Vec<u8> {
     let kind = match msg {
-        Msg::Member(Member::Log(msg)) => from_log::kind(msg),
+        Msg::Member(Member::Log(msg)) => from_log::kind(msg, pack_entries),
         Msg::Member(Member::Election(msg)) => Kind::Election(generated::Election {
             algorithm: msg.choice().name().to_owned(),
             body: value::from_message(&Body(msg)),

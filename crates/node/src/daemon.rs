@@ -2,7 +2,7 @@
 
 use crate::about::About;
 use crate::clients::{self, Clients, Lists, Quota, RequestQueue, RoleWatches};
-use crate::codec;
+use crate::codec::{self, LastEntries};
 use crate::config::{ConfigError, Settings};
 use crate::coordination::Turns;
 use crate::handle::Handle;
@@ -14,7 +14,7 @@ use crate::proof;
 use crate::wall;
 use crate::wire::Wire;
 use bellwether_coordination::{Outcome, RoleChange};
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{Group, Time};
 use bellwether_http::{Extra, Server};
 use bellwether_log::{Birth, Incarnation};
 use bellwether_member::service::{self, Output};
@@ -157,7 +157,8 @@ impl Daemon {
         let started = Clock::shared();
         let requests = RequestQueue::new(settings.choices.leases());
         let (remote, visitors) = clients::door();
-        let running = start_member(&settings, identity.clone(), listen, group, remote)?;
+        let running =
+            start_member(&settings, identity.clone(), listen, group, (remote, requests.clone()))?;
         let (outputs, handle) = (running.outputs(), Handle { running });
         let (removed_in, removed) = watch::channel(false);
         let role_watches = Arc::new(RoleWatches::default());
@@ -168,12 +169,11 @@ impl Daemon {
             .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
         let history = Arc::new(History::new(settings.id));
         let mut tasks = JoinSet::new();
-        let audience = (requests.clone(), role_watches.clone(), removed_in);
+        let audience = (role_watches.clone(), removed_in);
         let member = (settings.clone(), handle.clone());
         tasks.spawn(tell(outputs, history.clone(), audience, member));
         tasks.spawn(clients::watch_over(role_watches, handle.clone()));
         tasks.spawn(clients::keep_count(quota.clone(), handle.clone()));
-        tasks.spawn(ask(requests.clone(), handle.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
         let running_with = tokio::sync::Mutex::new(settings.clone());
         let configured = watch::Sender::new(settings.choices.leases());
@@ -328,7 +328,7 @@ fn start_member(
     identity: Identity,
     listen: TcpListener,
     group: Group,
-    remote: mpsc::Sender<ClientConnection>,
+    (remote, requests): (mpsc::Sender<ClientConnection>, Arc<RequestQueue>),
 ) -> Result<Running<Wire>, Failure> {
     let ranks = settings.ranks(&group);
     let mut member = Config::new(&settings.choices, ranks, &group)
@@ -363,7 +363,7 @@ fn start_member(
     options.limits.ungreeted = settings.limits.greetings;
     options.limits.unacknowledged = unacknowledged(settings.choices.lease);
     let Choices { election, durability, .. } = settings.choices;
-    let wire = Wire { election, durability };
+    let wire = Wire { election, durability, requests, last_entries: LastEntries::default() };
     bellwether_net::start(wire, config, options).map_err(|error| Failure::Start(error.to_string()))
 }
 
@@ -378,31 +378,19 @@ fn serve(
     Ok((address, tokio::spawn(server.serve(listener))))
 }
 
-/// Takes to the member what its clients want: all that there is at once.
-async fn ask(requests: Arc<RequestQueue>, handle: Handle) {
-    while handle.want(requests.take().await).await.is_some() {}
-}
-
-/// Writes everything that the member says into its history and its log, and gives clients what is
-/// theirs.
+/// Writes everything that the member says into its history and its log.
 async fn tell(
     mut outputs: Outputs,
     history: Arc<History>,
-    (requests, role_watches, removed): (Arc<RequestQueue>, Arc<RoleWatches>, watch::Sender<bool>),
+    (role_watches, removed): (Arc<RoleWatches>, watch::Sender<bool>),
     (settings, handle): (Settings, Handle),
 ) {
     let me = settings.id;
     loop {
         let event = match outputs.recv().await {
             Ok((_, Output::Event(event))) => event,
-            Ok((_, Output::Replies(replies))) => {
-                requests.deliver(replies);
-                continue;
-            }
-            Ok((_, Output::Coordinator(id, term))) => {
-                requests.announce(id.map(NodeId::number), term.number());
-                continue;
-            }
+            // Clients have them already.
+            Ok((_, Output::Replies(_) | Output::Coordinator(..))) => continue,
             Ok((_, Output::Noted(said))) => {
                 if matches!(said, Outcome::RoleChanged(_)) {
                     role_watches.wake();
@@ -417,16 +405,7 @@ async fn tell(
             Err(broadcast::error::RecvError::Closed) => return,
         };
         match &event {
-            Event::Members { members, committed: true } => {
-                let seats = members.seats.iter();
-                requests.know_members(
-                    seats.map(|(id, seat)| (id.number(), seat.address.to_string())).collect(),
-                );
-            }
-            Event::LeaseSettings(leases) => {
-                requests.know_leases(*leases);
-                adopt(*leases, &settings, &handle).await;
-            }
+            Event::LeaseSettings(leases) => adopt(*leases, &settings, &handle).await,
             Event::Removed => drop(removed.send_replace(true)),
             _ => {}
         }

@@ -2,9 +2,8 @@
 
 use crate::coordination::look::{Look, Version};
 use crate::wire::Wire;
-use bellwether_coordination::Request;
 use bellwether_core::{NodeId, Time};
-use bellwether_member::service::{self, Conn};
+use bellwether_member::service;
 use bellwether_member::{
     Change, ChangeError, Decline, Input, LeaseSettings, Members, Service, Status,
 };
@@ -109,11 +108,6 @@ impl Handle {
     /// Asks it to change the settings of leases.
     pub(crate) async fn change_leases(&self, wanted: LeaseSettings) -> Option<()> {
         self.running.input(service::Input::ChangeLeases(wanted)).await.then_some(())
-    }
-
-    /// Gives it its clients' requests.
-    pub(crate) async fn want(&self, requests: Vec<(Conn, Request)>) -> Option<()> {
-        self.running.input(service::Input::Requests(requests)).await.then_some(())
     }
 
     /// Tells it that it is about to end.

@@ -1,6 +1,7 @@
 //! How the member meets the network and the disk: its messages as protobuf, its log in a folder.
 
-use crate::codec;
+use crate::clients::RequestQueue;
+use crate::codec::{self, LastEntries};
 use crate::store::{HasLog, LogStore};
 use bellwether_algorithms::election::any::Choice;
 use bellwether_coordination::Coordination;
@@ -11,14 +12,19 @@ use bellwether_member::{Event, Msg as Member, Service};
 use bellwether_net::durable::{DurableError, Owner};
 use bellwether_net::{Hint, Malformed, Membership, Opened, Payload, Protocol, View};
 use std::path::Path;
+use std::sync::Arc;
+use std::task::Waker;
 
 /// The protocol of the production member.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Wire {
     /// Its election: messages of another one are refused.
     pub election: Choice,
     /// Whether the log is kept on disk.
     pub durability: Durability,
+    /// Where the member meets its clients.
+    pub(crate) requests: Arc<RequestQueue>,
+    pub(crate) last_entries: LastEntries,
 }
 
 impl HasLog for Service {
@@ -43,7 +49,7 @@ impl Protocol for Wire {
     }
 
     fn encode(&self, msg: &Msg) -> Payload {
-        Payload::Member(codec::encode(msg).into())
+        Payload::Member(self.last_entries.encode(msg).into())
     }
 
     fn decode(&self, payload: Payload) -> Result<Msg, Malformed> {
@@ -85,6 +91,35 @@ impl Protocol for Wire {
 
     fn has_settings(&self, process: &Service) -> bool {
         process.log().committed_leases().is_some()
+    }
+
+    fn asked(&self, waker: Option<&Waker>) -> Option<Input> {
+        self.requests.take(waker).map(Input::Requests)
+    }
+
+    /// What clients are told, in the order in which the member says it.
+    fn pass_on(&self, output: Output) -> Option<Output> {
+        match &output {
+            Output::Replies(_) => {}
+            Output::Coordinator(id, term) => {
+                self.requests.announce(id.map(NodeId::number), term.number());
+            }
+            Output::Event(Event::Members { members, committed: true }) => {
+                let seats = members.seats.iter();
+                self.requests.know_members(
+                    seats.map(|(id, seat)| (id.number(), seat.address.to_string())).collect(),
+                );
+            }
+            Output::Event(Event::LeaseSettings(leases)) => self.requests.know_leases(*leases),
+            Output::Event(_) | Output::Noted(_) => {}
+        }
+        match output {
+            Output::Replies(replies) => {
+                self.requests.deliver(replies);
+                None
+            }
+            output => Some(output),
+        }
     }
 
     fn members(&self, output: &Output) -> Option<Membership> {
@@ -155,9 +190,9 @@ mod tests {
     use super::*;
     use bellwether_core::Time;
     use bellwether_log::{
-        Birth, Entry, Heartbeat, Incarnation, Index, Payload as Says, Position, Term,
+        Birth, Entries, Entry, Heartbeat, Incarnation, Index, Payload as Says, Position, Term,
     };
-    use std::sync::Arc;
+    use bellwether_member::Choices;
 
     fn beat(term: u64, sent: u64) -> Heartbeat {
         Heartbeat {
@@ -216,8 +251,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_packed_once_is_the_same_for_all_followers_and_another_list_is_packed_again() {
+        let last = LastEntries::default();
+        let member = NodeId::new(1);
+        let entry = |birth| {
+            let payload = Says::Joined { member, birth: Birth::new(birth) };
+            Arc::new(Entry { position: Position::new(2, 1), payload })
+        };
+        let append = |sent, entries: &Entries<Coordination>| {
+            let (beat, prev, entries) = (beat(2, sent), Position::ZERO, entries.clone());
+            Msg::Member(Member::Log(OfLog::Append { beat, prev, entries }))
+        };
+        let (one, other): (Entries<_>, Entries<_>) = ([entry(1)].into(), [entry(2)].into());
+        let none: Entries<_> = Arc::new([]);
+        for (sent, entries) in (0..).zip([&one, &one, &other, &one, &none, &other]) {
+            let msg = append(sent, entries);
+            assert_eq!(last.encode(&msg), codec::encode(&msg));
+        }
+    }
+
+    #[test]
     fn a_message_and_a_hint_survive_the_journey() {
-        let wire = Wire { election: Choice::Bully, durability: Durability::Disk };
+        let requests = RequestQueue::new(Choices::default().leases());
+        let (election, last_entries) = (Choice::Bully, LastEntries::default());
+        let wire = Wire { election, durability: Durability::Disk, requests, last_entries };
         let msg = Msg::Member(Member::Log(OfLog::Claim { term: Term::new(7) }));
         assert_eq!(wire.decode(wire.encode(&msg)), Ok(msg));
         assert!(wire.decode(Payload::Member(vec![0xff; 9].into())).is_err());

@@ -10,6 +10,7 @@ use bellwether_api::envelope::Payload;
 use bellwether_core::{Codec, Erasable, NodeId, Process};
 use std::fmt;
 use std::path::Path;
+use std::task::Waker;
 
 /// How a process meets the network.
 ///
@@ -72,6 +73,19 @@ pub trait Protocol: Send + Sync + 'static {
     fn has_settings(&self, process: &Self::Process) -> bool {
         let _ = process;
         false
+    }
+
+    /// What is asked of the process by others than [`Running`](crate::Running): all that there is at the moment, as one
+    /// input. If there is nothing, this waker is woken as soon as there is. Nothing by default.
+    fn asked(&self, waker: Option<&Waker>) -> Option<Input<Self>> {
+        let _ = waker;
+        None
+    }
+
+    /// Gives an output at once to those who wait for it here; returns it if listeners may want it, too. What needs a save
+    /// comes here after the save. By default nobody waits.
+    fn pass_on(&self, output: Output<Self>) -> Option<Output<Self>> {
+        Some(output)
     }
 
     /// Who the members are, if this output of the process says so. By default they never change.

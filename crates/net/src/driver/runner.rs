@@ -25,10 +25,12 @@ use crate::clock::Clock;
 use crate::stages::{Stage, mark};
 use bellwether_core::{Call, Context, Effect, Here, NodeId, Process, Time, micros};
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::yield_now;
@@ -85,6 +87,7 @@ type Event<P> = (Call<<P as Protocol>::Process>, (u64, u64));
 enum Turn {
     Messages,
     Timers,
+    Asked,
     Commands,
 }
 
@@ -92,12 +95,15 @@ impl Turn {
     fn next(self) -> Self {
         match self {
             Turn::Messages => Turn::Timers,
-            Turn::Timers => Turn::Commands,
+            Turn::Timers => Turn::Asked,
+            Turn::Asked => Turn::Commands,
             Turn::Commands => Turn::Messages,
         }
     }
 }
 
+/// The number of turns.
+const SOURCES: usize = 4;
 /// Timers and inputs come from nowhere else.
 const NOWHERE: (u64, u64) = (0, 0);
 /// The number of messages that are handled in one turn. More than one: a time-out is wrong if the message that
@@ -259,6 +265,7 @@ impl<P: Protocol> Runner<P> {
             tokio::select! {
                 biased;
                 Some(arrival) = self.inbox.recv() => return Some(self.arrived(arrival)),
+                input = asked(&self.shared.protocol) => return Some((Call::Input(input), NOWHERE)),
                 command = self.commands.recv() => match self.obey(command.unwrap_or(Command::Stop)) {
                     Taken::Event(event) => return Some(event),
                     Taken::Stop => return None,
@@ -292,7 +299,7 @@ impl<P: Protocol> Runner<P> {
     /// Takes an event from any source, the one whose turn it is first. What must wait for a save is
     /// postponed and ends the search.
     fn take_any(&mut self) -> Taken<P> {
-        for _ in 0..3 {
+        for _ in 0..SOURCES {
             match self.take_turn() {
                 Taken::Nothing if self.state.postponed.is_some() => return Taken::Nothing,
                 Taken::Nothing => self.pass_turn(),
@@ -324,6 +331,11 @@ impl<P: Protocol> Runner<P> {
                 let Some(timer) = due else { return Taken::Nothing };
                 self.pass_turn();
                 Taken::Event((Call::Timer(timer), NOWHERE))
+            }
+            Turn::Asked => {
+                let Some(input) = self.shared.protocol.asked(None) else { return Taken::Nothing };
+                self.pass_turn();
+                Taken::Event((Call::Input(input), NOWHERE))
             }
             Turn::Commands => {
                 let command = match self.commands.try_recv() {
@@ -451,8 +463,10 @@ impl<P: Protocol> Runner<P> {
                 if let Some(list) = self.shared.protocol.members(&output) {
                     self.shared.adopt(list);
                 }
-                // It fails when there is no listener, which is fine.
-                let _ = self.outputs.send((now, output));
+                if let Some(output) = self.shared.protocol.pass_on(output) {
+                    // It fails when there is no listener, which is fine.
+                    let _ = self.outputs.send((now, output));
+                }
             }
         }
     }
@@ -474,6 +488,11 @@ impl<P: Protocol> Runner<P> {
             self.shared.stats.dropped(Dropped::NoSuchPeer, 1);
         }
     }
+}
+
+/// Waits for what is asked of the process.
+async fn asked<P: Protocol>(protocol: &P) -> Input<P> {
+    poll_fn(|cx| protocol.asked(Some(cx.waker())).map_or(Poll::Pending, Poll::Ready)).await
 }
 
 /// What a turn brought.

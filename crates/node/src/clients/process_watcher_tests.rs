@@ -37,7 +37,7 @@ impl Scene {
 
     /// Waits until the coordinator is told of a death, and answers.
     async fn death(&self, answers: bool) -> SessionId {
-        let told = tokio::time::timeout(Duration::from_secs(30), self.requests.take());
+        let told = tokio::time::timeout(Duration::from_secs(30), self.requests.next());
         let told = told.await.expect("no death is reported");
         let [(conn, Request::Died { session, .. })] = told[..] else { panic!("{told:?}") };
         if answers {
@@ -66,7 +66,7 @@ impl Scene {
 
     /// Nothing is asked, even after a while of doing everything else.
     async fn silence(&self) {
-        let told = tokio::time::timeout(2 * AGAIN, self.requests.take()).await;
+        let told = tokio::time::timeout(2 * AGAIN, self.requests.next()).await;
         assert!(told.is_err(), "{told:?}");
     }
 }
@@ -196,13 +196,13 @@ async fn v3_who_guesses_a_key_touches_nothing_of_others() {
     guesses.uses(SESSION, wrong);
     kill(thief);
     // The coordinator is told with the key that was used, and denies it.
-    let told = scene.requests.take().await;
+    let told = scene.requests.next().await;
     let [(conn, Request::Died { session: SESSION, key })] = told[..] else { panic!("{told:?}") };
     assert!(key.matches(wrong));
     scene.requests.deliver(vec![(conn, Reply::Denied { session: SESSION, key })]);
     scene.until((1, 1)).await;
     // The death of the owner is still seen.
     kill(owner);
-    let told = scene.requests.take().await;
+    let told = scene.requests.next().await;
     assert!(matches!(told[..], [(_, Request::Died { key: KEY, .. })]), "{told:?}");
 }

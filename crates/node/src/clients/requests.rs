@@ -6,10 +6,11 @@ use bellwether_member::LeaseSettings;
 use bellwether_member::service::PASSING;
 use bellwether_net::stages::{Stage, mark};
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use tokio::sync::Notify;
-use tokio::task::yield_now;
 
 /// A client's connection. The numbers of one process begin somewhere at random, so that a reply to a
 /// connection of an earlier start of this member finds no client.
@@ -47,8 +48,6 @@ pub(crate) struct Coordinator {
 /// Where clients and the member meet.
 pub(crate) struct RequestQueue {
     inner: Mutex<Inner>,
-    /// There are requests.
-    arrived: Notify,
     /// The requests were taken.
     taken: Notify,
 }
@@ -60,6 +59,8 @@ struct Inner {
     announced: Option<Coordinator>,
     members: Arc<Places>,
     leases: LeaseSettings,
+    /// Who wants to know of the next request: the member's task.
+    waker: Option<Waker>,
 }
 
 /// What waits for one client.
@@ -86,22 +87,51 @@ impl RequestQueue {
         let next = (bellwether_net::draw() as Conn) >> 2;
         let (requests, mailboxes) = (Vec::new(), BTreeMap::new());
         let members = Arc::default();
-        let inner = Inner { next, requests, mailboxes, announced: None, members, leases };
-        let (arrived, taken) = (Notify::new(), Notify::new());
-        Arc::new(RequestQueue { inner: Mutex::new(inner), arrived, taken })
+        let (announced, waker) = (None, None);
+        let inner = Inner { next, requests, mailboxes, announced, members, leases, waker };
+        Arc::new(RequestQueue { inner: Mutex::new(inner), taken: Notify::new() })
     }
 
-    /// Waits until there are requests and takes all, those too that others who are ready now are
-    /// about to make: what goes to a majority together costs as much as one. May be cancelled.
-    pub(crate) async fn take(&self) -> Vec<(Conn, Request)> {
-        while lock(&self.inner).requests.is_empty() {
-            self.arrived.notified().await;
+    /// Takes all requests, if there are any. If not, this waker is woken with the first one. The task behind it then
+    /// stands in line after the connections that have something to read now, and finds their requests, too:
+    /// what goes to a majority together costs as much as one.
+    pub(crate) fn take(&self, waker: Option<&Waker>) -> Option<Vec<(Conn, Request)>> {
+        let mut inner = lock(&self.inner);
+        if inner.requests.is_empty() {
+            if let Some(waker) = waker {
+                let known = inner.waker.as_ref().is_some_and(|known| known.will_wake(waker));
+                if !known {
+                    inner.waker = Some(waker.clone());
+                }
+            }
+            return None;
         }
-        yield_now().await;
-        let requests = mem::take(&mut lock(&self.inner).requests);
-        self.taken.notify_waiters();
+        let requests = mem::take(&mut inner.requests);
+        let was_full = requests.len() >= REQUESTS_MAX;
+        drop(inner);
+        if was_full {
+            self.taken.notify_waiters();
+        }
         mark(Stage::LeavesQueue);
-        requests
+        Some(requests)
+    }
+
+    /// Waits for requests and takes all.
+    #[cfg(test)]
+    pub(crate) async fn next(&self) -> Vec<(Conn, Request)> {
+        use std::task::Poll;
+        std::future::poll_fn(|cx| self.take(Some(cx.waker())).map_or(Poll::Pending, Poll::Ready))
+            .await
+    }
+
+    /// Adds requests, and wakes the member's task if these are the first.
+    fn add(&self, requests: impl IntoIterator<Item = (Conn, Request)>) {
+        let mut inner = lock(&self.inner);
+        let are_first = inner.requests.is_empty();
+        inner.requests.extend(requests);
+        if are_first && let Some(waker) = &inner.waker {
+            waker.wake_by_ref();
+        }
     }
 
     /// Gives replies to the clients that are still there.
@@ -200,7 +230,7 @@ impl RequestQueue {
 
     /// Waits until the member keeps up with what was asked.
     pub(crate) async fn room(&self) {
-        loop {
+        while lock(&self.inner).requests.len() >= REQUESTS_MAX {
             let taken = self.taken.notified();
             tokio::pin!(taken);
             // What is taken from here on is not missed.
@@ -210,6 +240,12 @@ impl RequestQueue {
             }
             taken.await;
         }
+    }
+}
+
+impl fmt::Debug for RequestQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RequestQueue")
     }
 }
 
@@ -240,8 +276,7 @@ pub(crate) struct Visitor {
 impl Visitor {
     /// Asks for something.
     pub(crate) fn submit(&self, request: Request) {
-        lock(&self.requests.inner).requests.push((self.conn, request));
-        self.requests.arrived.notify_one();
+        self.requests.add([(self.conn, request)]);
     }
 
     /// Asks for all of these.
@@ -249,9 +284,7 @@ impl Visitor {
         if requests.is_empty() {
             return;
         }
-        let asked = requests.drain(..).map(|request| (self.conn, request));
-        lock(&self.requests.inner).requests.extend(asked);
-        self.requests.arrived.notify_one();
+        self.requests.add(requests.drain(..).map(|request| (self.conn, request)));
     }
 
     /// Waits for the next note; `None` if too many waited, and the client is disconnected. May be
@@ -295,6 +328,7 @@ mod tests {
     use super::*;
     use bellwether_coordination::{Secret, SessionId};
     use bellwether_member::Choices;
+    use tokio::task::yield_now;
 
     fn close(number: u64) -> Request {
         Request::Close { session: SessionId(number), key: Secret(number.into()) }
@@ -308,20 +342,23 @@ mod tests {
     async fn what_is_asked_at_the_same_time_is_taken_together() {
         let requests = RequestQueue::new(Choices::default().leases());
         let (one, other) = (requests.open(), requests.open());
-        let asking = {
-            let conn = other.conn;
-            let task = tokio::spawn(async move {
-                other.submit(close(2));
-                other
-            });
-            (task, conn)
+        let asked = [(one.conn, close(1)), (other.conn, close(2))];
+        let member = tokio::spawn({
+            let requests = requests.clone();
+            async move { requests.next().await }
+        });
+        yield_now().await;
+        // Two connections have something to read at the same time.
+        let read = |visitor: Visitor, number| async move {
+            visitor.submit(close(number));
+            visitor
         };
-        one.submit(close(1));
-        // The other task is ready but has not run yet.
-        assert_eq!(requests.take().await, [(one.conn, close(1)), (asking.1, close(2))]);
-        let _other = asking.0.await.unwrap();
+        let (first, second) = (tokio::spawn(read(one, 1)), tokio::spawn(read(other, 2)));
+        assert_eq!(member.await.unwrap(), asked);
+        let (one, _other) = (first.await.unwrap(), second.await.unwrap());
         one.submit_all(&mut vec![close(3), close(4)]);
-        assert_eq!(requests.take().await.len(), 2);
+        assert_eq!(requests.take(None).unwrap().len(), 2);
+        assert_eq!(requests.take(None), None);
     }
 
     #[tokio::test]
@@ -391,9 +428,9 @@ mod tests {
             let requests = requests.clone();
             async move { requests.room().await }
         });
-        tokio::task::yield_now().await;
+        yield_now().await;
         assert!(!waiting.is_finished());
-        assert_eq!(requests.take().await.len(), REQUESTS_MAX);
+        assert_eq!(requests.take(None).unwrap().len(), REQUESTS_MAX);
         waiting.await.unwrap();
     }
 }

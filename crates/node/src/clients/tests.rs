@@ -86,7 +86,7 @@ impl Scene {
 
     /// The one request that comes next.
     async fn asked(&self) -> (u64, Request) {
-        let mut asked = soon(self.requests.take()).await;
+        let mut asked = soon(self.requests.next()).await;
         assert_eq!(asked.len(), 1, "{asked:?}");
         asked.remove(0)
     }
@@ -166,7 +166,7 @@ async fn requests_of_one_write_are_taken_together() {
         assert!(frame::put(&frame, usize::MAX, &mut bytes));
     }
     frame::write(&mut client.out, &bytes, Duration::from_secs(30)).await.unwrap();
-    assert_eq!(soon(scene.requests.take()).await.len(), 100);
+    assert_eq!(soon(scene.requests.next()).await.len(), 100);
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_client_does_not_say_who_has_died() {
     client.say(keep_alive(SESSION)).await;
     client.say(ToMember::Request(Request::Died { session: SESSION, key: KEY })).await;
     assert_eq!(client.hear().await, None, "it is sent away");
-    let asked = soon(scene.requests.take()).await;
+    let asked = soon(scene.requests.next()).await;
     let lawful = |(_, request): &(_, Request)| matches!(request, Request::KeepAlive { .. });
     assert!(asked.iter().all(lawful), "{asked:?}");
 }

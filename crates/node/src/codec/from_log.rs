@@ -6,12 +6,16 @@ use bellwether_coordination::Coordination;
 use bellwether_core::{NodeId, micros};
 use bellwether_log::{Ack, Answer, Body, Ended, Entries, Heartbeat, Msg, Permit, Place, Position};
 
-pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
+/// The message, with its entries packed in this way.
+pub(super) fn kind(
+    msg: &Msg<Coordination>,
+    pack_entries: impl Fn(&Entries<Coordination>) -> Vec<u8>,
+) -> Kind {
     match msg {
         Msg::Append { beat, prev, entries } => Kind::Append(wire::Append {
             beat: Some(self::beat(beat)),
             prev: Some(position(*prev)),
-            entries: self::entries(entries),
+            entries: pack_entries(entries),
         }),
         Msg::Ack(ack) => Kind::Ack(self::ack(ack)),
         Msg::Fetch { place, budget, ahead } => Kind::Fetch(wire::Fetch {
@@ -22,7 +26,7 @@ pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
         Msg::Supply { beat, last, body } => Kind::Supply(wire::Supply {
             beat: beat.as_ref().map(self::beat),
             last: Some(position(*last)),
-            body: Some(self::body(body)),
+            body: Some(self::body(body, pack_entries)),
         }),
         Msg::RequestVote { term, last, sure, permit, ended } => {
             Kind::RequestVote(wire::RequestVote {
@@ -110,11 +114,14 @@ fn place(place: &Place<Coordination>) -> fetch::Place {
     }
 }
 
-fn body(body: &Body<Coordination>) -> supply::Body {
+fn body(
+    body: &Body<Coordination>,
+    pack_entries: impl Fn(&Entries<Coordination>) -> Vec<u8>,
+) -> supply::Body {
     match body {
         Body::Entries { prev, entries } => supply::Body::Entries(wire::PieceOfEntries {
             prev: Some(position(*prev)),
-            entries: self::entries(entries),
+            entries: pack_entries(entries),
         }),
         Body::Parts { at, roster, from, parts, next } => {
             let folder = |(member, birth): (&NodeId, &bellwether_log::Birth)| wire::Folder {
@@ -157,7 +164,7 @@ fn answer(answer: &Answer) -> vote::Answer {
 }
 
 /// No entries are no bytes: a heartbeat is small.
-fn entries(entries: &Entries<Coordination>) -> Vec<u8> {
+pub(super) fn entries(entries: &Entries<Coordination>) -> Vec<u8> {
     if entries.is_empty() { Vec::new() } else { pack(&**entries) }
 }
 

@@ -9,10 +9,15 @@ use serde::de::DeserializeOwned;
 /// The format that this version writes, and the only one that it reads.
 const FORMAT: u8 = 1;
 
+/// Most values are not longer than this.
+const USUAL: usize = 128;
+
 /// Packs a value.
 pub(crate) fn pack<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(USUAL);
+    bytes.push(FORMAT);
     // It fails only for types that have no length beforehand, and there are none.
-    postcard::to_extend(value, vec![FORMAT]).unwrap_or_default()
+    postcard::to_extend(value, bytes).unwrap_or_default()
 }
 
 /// The value that these bytes are, or begin: an earlier version did not write the last fields, at most `later` bytes of
