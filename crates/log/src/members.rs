@@ -82,7 +82,8 @@ impl Members {
 
     /// The voters, ascending.
     pub fn voters(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.seats.keys().copied().filter(|id| self.is_voter(*id))
+        let votes = |(_, seat): &(&NodeId, &Seat)| seat.suffrage == Suffrage::Voter;
+        self.seats.iter().filter(votes).map(|(id, _)| *id)
     }
 
     /// How many voters must agree.
