@@ -26,11 +26,14 @@ const FULL: usize = 64;
 const SPARSE: usize = FULL / 4;
 const NEARLY_FULL: usize = FULL * 3 / 4;
 
+/// A key that is not above those of the chunk, and the chunk.
+type Chunk<K, V> = (K, Arc<Vec<(K, V)>>);
+
 /// An ordered map for many entries, and for copies of it that are hardly different.
 #[derive(Clone)]
 pub struct SharedMap<K, V> {
     /// None is empty. All keys of a chunk are at least the one beside it, and below that of the next chunk.
-    chunks: Vec<(K, Arc<Vec<(K, V)>>)>,
+    chunks: Vec<Chunk<K, V>>,
     len: usize,
 }
 
@@ -231,7 +234,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
 #[derive(Debug)]
 pub struct Iter<'a, K, V> {
     front: slice::Iter<'a, (K, V)>,
-    chunks: slice::Iter<'a, (K, Arc<Vec<(K, V)>>)>,
+    chunks: slice::Iter<'a, Chunk<K, V>>,
     back: slice::Iter<'a, (K, V)>,
 }
 
