@@ -262,8 +262,11 @@ mod tests {
             let (beat, prev, entries) = (beat(2, sent), Position::ZERO, entries.clone());
             Msg::Member(Member::Log(OfLog::Append { beat, prev, entries }))
         };
-        let (one, other): (Entries<_>, Entries<_>) = ([entry(1)].into(), [entry(2)].into());
-        let none: Entries<_> = Arc::new([]);
+        let (one, other, none): (
+            Entries<Coordination>,
+            Entries<Coordination>,
+            Entries<Coordination>,
+        ) = ([entry(1)].into(), [entry(2)].into(), [].into());
         for (sent, entries) in (0..).zip([&one, &one, &other, &one, &none, &other]) {
             let msg = append(sent, entries);
             assert_eq!(last.encode(&msg), codec::encode(&msg));
