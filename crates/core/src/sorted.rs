@@ -34,6 +34,11 @@ impl<K: Ord, V> SortedMap<K, V> {
         SortedMap(Vec::new())
     }
 
+    /// A map without entries, with room for this many.
+    pub fn with_capacity(entries: usize) -> Self {
+        SortedMap(Vec::with_capacity(entries))
+    }
+
     /// Where the key is, or where it belongs.
     fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where

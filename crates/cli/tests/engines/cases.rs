@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -324,7 +325,7 @@ pub(crate) async fn two_hundred_wait(rig: &mut Rig) {
     let lock = holder.lock("crowd").await.unwrap();
     let client: Client = rig.client().await;
     let mut waiting = JoinSet::new();
-    let order = Rc::new(RefCell::new(Vec::new()));
+    let order = Arc::new(Mutex::new(Vec::new()));
     for _ in 0..200 {
         let session = client.session(bellwether::SessionOptions {
             ttl: 2 * TTL,
@@ -332,11 +333,12 @@ pub(crate) async fn two_hundred_wait(rig: &mut Rig) {
         });
         let session = session.await.unwrap();
         let (place, mut places) = watch::channel(None);
+        let order = order.clone();
         waiting.spawn(async move {
             let lock = session.lock("crowd").queue_position(place).await.unwrap();
-            let token = lock.token();
+            // The next one is served after the release.
+            order.lock().unwrap().push(lock.token());
             lock.release().await.unwrap();
-            token
         });
         let known = places.wait_for(Option::is_some);
         tokio::time::timeout(PATIENCE, known).await.expect("it does not even wait").unwrap();
@@ -348,10 +350,10 @@ pub(crate) async fn two_hundred_wait(rig: &mut Rig) {
         assert!(watches <= 200.0, "{watches} watches for 200 waiters");
     }
     lock.release().await.unwrap();
-    while let Some(token) = waiting.join_next().await {
-        order.borrow_mut().push(token.unwrap());
+    while let Some(waiter) = waiting.join_next().await {
+        waiter.unwrap();
     }
-    let order = order.borrow();
+    let order = order.lock().unwrap();
     assert!(order.is_sorted(), "tokens grow in the order of service");
     assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 200);
 }
