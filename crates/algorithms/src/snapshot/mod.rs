@@ -101,7 +101,7 @@
 //! let p2 = call(1, Call::Message(one, back.clone()));
 //! let [Effect::Emit(Output::Recorded(part))] = &p2[..] else { panic!("{p2:?}") };
 //! assert!(!part.state.potato, "P2 had no potato when it recorded its state");
-//! assert_eq!(part.channels[&one].len(), 1, "it was on the way");
+//! assert_eq!(part.channels.get(&one).map(Vec::len), Some(1), "it was on the way");
 //! ```
 
 pub mod bank;
