@@ -20,8 +20,8 @@ const LIST_OF_CLAIMS: u64 = 48;
 const CLAIM: u64 = 72;
 const ANSWER: u64 = 64;
 const ROLE_OF_SESSION: u64 = 24;
-/// Lists have room for one at first, then for four, and then for twice as much whenever they are full.
-const ROOM: usize = 4;
+/// More entries than these are in a tree, of which a third is empty on average.
+const FEW: u64 = 16;
 /// A lock in a request, its place at that lock, and a share of the lock itself.
 const WANT: u64 = 144;
 const ROLE: u64 = 256;
@@ -36,11 +36,8 @@ fn text(bytes: usize) -> u64 {
 }
 
 fn list(entries: usize, entry: u64) -> u64 {
-    match entries {
-        0 => 0,
-        1 => entry,
-        entries => entries.next_power_of_two().max(ROOM) as u64 * entry,
-    }
+    let full = entries as u64 * entry;
+    if entries as u64 <= FEW { full } else { full + full / 2 }
 }
 
 impl Session {

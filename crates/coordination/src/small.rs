@@ -97,12 +97,11 @@ impl<K: Ord, V> SmallMap<K, V> {
             self.0 = Small::Many(Box::new(std::mem::take(few).into_iter().collect()));
         }
         match &mut self.0 {
-            // Most have one: an array would begin with room for four.
-            Small::Few(few) if few.is_empty() => {
-                *few = SortedMap::with_capacity(1);
+            Small::Few(few) => {
+                // Most have one or two, and there are many of them: no room for four.
+                few.reserve_exact(1);
                 few.insert(key, value)
             }
-            Small::Few(few) => few.insert(key, value),
             Small::Many(many) => many.insert(key, value),
         }
     }

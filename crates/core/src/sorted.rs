@@ -34,9 +34,9 @@ impl<K: Ord, V> SortedMap<K, V> {
         SortedMap(Vec::new())
     }
 
-    /// A map without entries, with room for this many.
-    pub fn with_capacity(entries: usize) -> Self {
-        SortedMap(Vec::with_capacity(entries))
+    /// Sees to it that there is room for this many more entries, and makes no more room than that.
+    pub fn reserve_exact(&mut self, more: usize) {
+        self.0.reserve_exact(more);
     }
 
     /// Where the key is, or where it belongs.
