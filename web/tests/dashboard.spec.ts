@@ -95,7 +95,7 @@ test("everything a member says is there", async ({ page }) => {
   const live = page.getByRole("region", { name: "Live messages" });
   await expect(live).toContainText(/HEARTBEAT\s+[\d.]+\/s/);
   await expect(live.getByRole("row", { name: /^P5 / })).toContainText(/\d/);
-  await expect(page.getByText("operators can cut this member off over HTTP")).toBeVisible();
+  await expect(page.getByText("operators can cut this member off and crash it over HTTP")).toBeVisible();
   // Only the page of the operator who started the members can break them.
   await expect(act(page, "Kill member 5")).toHaveCount(0);
   await expect(page.getByRole("link", { name: "its own page" })).toHaveAttribute("href", cluster.dashboard.replace(/#.*/, ""));
