@@ -1,6 +1,7 @@
 //! A model, explored and judged.
 
-use crate::explore::{End, Explorer, Limit, Limits, Progress};
+use crate::explore::{End, Explorer, Progress};
+use crate::limits::{Limit, Limits};
 use crate::liveness::missed;
 use crate::model::Model;
 use crate::tables::Library;

@@ -55,6 +55,7 @@ mod fair;
 mod follow;
 mod judge;
 mod lasso;
+mod limits;
 mod liveness;
 mod model;
 mod narrow;
@@ -71,8 +72,9 @@ mod witness;
 mod world;
 
 pub use check::{Counterexample, Report, Verdict, check, check_erased, check_from};
-pub use explore::{Limit, Limits, Progress};
+pub use explore::Progress;
 pub use follow::{Followed, Unfollowed, follow};
+pub use limits::{Limit, Limits};
 pub use model::{Aging, Channels, Faults, Model, Spent, Ticks, Timing, Whose};
 pub use plain::Plain;
 pub use replay::{Replay, commands, replay, scenario};

@@ -12,9 +12,10 @@
 //! too, it is due in all states and has no step.
 
 use crate::check::Counterexample;
-use crate::explore::{Explorer, Limit};
+use crate::explore::Explorer;
 use crate::fair::View;
 use crate::lasso;
+use crate::limits::Limit;
 use crate::model::{Model, Timing};
 use crate::scc::{Components, Graph, components};
 use crate::store::{SHARDS, StateId, place_of};
