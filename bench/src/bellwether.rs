@@ -374,6 +374,7 @@ fn configuration(addresses: &[String], durability: &str, proof_of_death: bool) -
         "cluster = \"{CLUSTER}\"\ndata = \"data-{{id}}\"\nsocket = \"{{id}}.sock\"\n\
          durability = \"{durability}\"\nproof_of_death = \"{proof_of_death}\"\n\
          [log]\nlevel = \"warn\"\n\
+         [sessions]\nper_client_max = 200000\n\
          [tls]\nca = \"certs/ca.pem\"\ncertificate = \"certs/member-{{id}}.pem\"\n\
          key = \"certs/member-{{id}}-key.pem\"\n"
     );
