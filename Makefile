@@ -56,10 +56,10 @@ test: web verify ## Everything CI runs: verify, all tests and doc tests, the qui
 	  test-clusters test-processes test-computing BUILT=yes
 
 # Tests that start whole clusters, one program after the other: commands look for the one cluster on this host. Then those of
-# single members, clients and connections, and those of the laboratory, some of which run algorithms between real processes. They
+# single members, clients, connections and engines, and those of the laboratory, some of which run algorithms between real processes. They
 # are started without cargo, which compiles most of the dependencies again where one test is asked for.
-CLUSTERS  := cli/ops cli/engines
-PROCESSES := node/members net/connections client/sessions cli/lab
+CLUSTERS  := cli/ops
+PROCESSES := node/members net/connections client/sessions cli/engines cli/lab
 WAITING   := $(notdir $(CLUSTERS) $(PROCESSES))
 RUN = built=$$($(TESTS) --no-run --lib --bins --tests 2>&1) || { echo "$$built"; exit 1; }; \
   export RUST_TEST_THREADS=$(shell expr 2 \* $(CORES)); for each in $(1); do \
