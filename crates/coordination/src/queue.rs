@@ -105,7 +105,7 @@ impl Queue {
     }
 }
 
-/// Panics if there are not so many.
+/// Panics if there are fewer.
 impl Index<usize> for Queue {
     type Output = Waiter;
 
